@@ -170,6 +170,8 @@ int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_e
 		}
 		iter->open = false;
 		*event = &iter->made;
+		if (n == -ENOMEM)
+			return n;
 		if (n < 0)
 			return say_lost(iter, iter->left);
 	}

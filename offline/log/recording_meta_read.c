@@ -293,6 +293,14 @@ static int add_death(struct pugmark_recording *rec, const json_t *line)
 	return 0;
 }
 
+static int add_note(struct pugmark_recording *rec, const char *text)
+{
+	if (rec->n_notes < RECORDING_MAX_NOTES && !recording_may_grow(rec, strlen(text)))
+		return recording_no_room(rec);
+	recording_add_note(rec, "recorder: %s", text);
+	return 0;
+}
+
 static int take_line(struct pugmark_recording *rec, const json_t *line)
 {
 	const char *ev = string(line, "ev");
@@ -300,10 +308,8 @@ static int take_line(struct pugmark_recording *rec, const json_t *line)
 
 	if (!strcmp(ev, "maps"))
 		return add_maps(rec, line);
-	if (!strcmp(ev, "note")) {
-		recording_add_note(rec, "recorder: %s", string(line, "text"));
-		return 0;
-	}
+	if (!strcmp(ev, "note"))
+		return add_note(rec, string(line, "text"));
 	if (!task_number || task_number > UINT32_MAX)
 		return 0;
 	struct pugmark_recording_task *task = recording_task_get(rec, task_number);

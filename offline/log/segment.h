@@ -52,8 +52,8 @@ void segment_encoder_free(struct segment_encoder *enc);
 void segment_encoder_columns(struct segment_encoder *enc);
 /* Forgets all events; says with which load bases the next ones come. */
 void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, uint64_t known);
-/* Adds one event; its stack is copied. Returns 0, -ENOMEM, or -ENOSPC: the segment is full, finish
- * it first. */
+/* Adds one event; its stack is copied. Returns 0; -ENOMEM; -ENOSPC: the segment is full, finish it
+ * first; or -EINVAL: no segment can hold such an event. */
 int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witness_event *event);
 uint32_t segment_encoder_count(const struct segment_encoder *enc);
 /* The payload, borrowed until the next reset; fills version, kind, n, raw_bytes, first_ns and
@@ -71,7 +71,7 @@ void segment_decoder_free(struct segment_decoder *dec);
 int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 			 const struct segment_header *header);
 /* Returns 1 and the next event (its stack and its values are borrowed until the next call), 0 at
- * the end, or -EBADMSG. */
+ * the end, -ENOMEM, or -EBADMSG. */
 int segment_decoder_next(struct segment_decoder *dec, struct pugmark_witness_event *event);
 /* The same without a copy: @*event is the decoder's, until the next call, and may be changed. */
 int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_event **event);

@@ -36,6 +36,7 @@ struct segment_decoder {
 	struct pugmark_witness_event event; /* the last one */
 	bool rare;			    /* it has what few events have */
 	uint32_t left;
+	bool no_memory; /* that is why an event could not be read */
 	uint64_t bases[SEGMENT_MAX_MODULES];
 	uint64_t known;
 	uint64_t *stacks; /* the last snapshot, and this one */
@@ -68,6 +69,11 @@ void segment_decoder_free(struct segment_decoder *dec)
 	free(dec);
 }
 
+static int why_bad(const struct segment_decoder *dec)
+{
+	return dec->no_memory ? -ENOMEM : -EBADMSG;
+}
+
 /* Out of line, as are the functions below that few events need: the common path stays short. */
 static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 						 const struct event_symbol *from)
@@ -76,8 +82,10 @@ static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 		uint32_t cap = dec->cap_symbols ? 2 * dec->cap_symbols : 256;
 		struct symbol *symbols = realloc(dec->symbols, cap * sizeof(*symbols));
 
-		if (!symbols)
+		if (!symbols) {
+			dec->no_memory = true;
 			return false;
+		}
 		dec->symbols = symbols;
 		dec->cap_symbols = cap;
 	}
@@ -139,12 +147,13 @@ static int open_events(struct segment_decoder *dec, struct cursor *c, uint32_t u
 	struct cursor events;
 
 	dec->n_symbols = 0;
+	dec->no_memory = false;
 	dec->in_columns = header->version == SEGMENT_VERSION_COLUMNS;
 	if (dec->in_columns)
 		return segment_columns_open(&dec->columns, c, unit_ns, header->first_ns) &&
 				       read_symbols(dec, header->n)
 			       ? 0
-			       : -EBADMSG;
+			       : why_bad(dec);
 	if (!cursor_column(c, &events))
 		return -EBADMSG;
 	return segment_model_open(dec->model, events, header->n, unit_ns, header->first_ns);
@@ -186,8 +195,10 @@ static bool read_snapshot(struct segment_decoder *dec, struct pugmark_witness_ev
 		return false;
 	if (!dec->stacks)
 		dec->stacks = malloc(2 * SNAPSHOT_MAX_WORDS * sizeof(*dec->stacks));
-	if (!dec->stacks)
+	if (!dec->stacks) {
+		dec->no_memory = true;
 		return false;
+	}
 	uint64_t *old = dec->stacks + dec->stack_turn * SNAPSHOT_MAX_WORDS;
 	dec->stack_turn ^= 1;
 	uint64_t *stack = dec->stacks + dec->stack_turn * SNAPSHOT_MAX_WORDS;
@@ -306,7 +317,7 @@ int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_eve
 	return 1;
 bad:
 	dec->left = 0;
-	return -EBADMSG;
+	return why_bad(dec);
 }
 
 int segment_decoder_next(struct segment_decoder *dec, struct pugmark_witness_event *event)

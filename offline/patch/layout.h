@@ -76,7 +76,8 @@ struct patch_ring {
 };
 #define PATCH_RING_BYTES 64
 
-/* In a chunk's header. `state` is written last when one is taken, and when one is given back. */
+/* In a chunk's header. Whoever takes a free chunk sets `state` before all else; it is written last
+ * when the chunk is full, and when it is given back. */
 enum patch_chunk_state {
 	PATCH_FREE,
 	PATCH_TAKEN,

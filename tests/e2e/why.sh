@@ -107,6 +107,10 @@ run 1 why rec --write 1:100000
 run 1 why rec nowhere
 run 2 why rec
 run 2 why rec weigh --write 1:0
+for bytes in 1:0:-1 1:-1 -1:0 1:0:0 1:18446744073709551615:2 1:0:18446744073709551615 1:1x 4294967297:0; do
+	fails 2 "'$bytes' is no FD:OFFSET[:LENGTH]" why rec --write "$bytes"
+done
+fails 2 "'1:0:-1' is no FD:OFFSET[:LENGTH]" why rec --write 1:0 --ok 1:0:-1
 run 2 why rec --input 0:0
 
 # Control: what decided that something was executed, and nothing that did not.

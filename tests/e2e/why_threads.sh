@@ -51,6 +51,10 @@ claim 'a text behind one that is assumed: its place is not told for sure' \
 claim 'what this thread wrote when the other had ended is followed' grep -q 'strtol()' out
 "$PUGMARK" why rec --task 2 --output 'own 333' >out 2>err
 claim 'a text that the task asked for has not written' is $? 1
+place=shares.c:$(grep -n 'write(done' shares.c | cut -d : -f 1)
+"$PUGMARK" why rec --task 2 "$place" >out 2>err
+claim 'a place is looked for in the task that is asked for' grep -q "$place, time 1 of 1, by task 2" out
+fails 1 'reached 0 times' why rec --task 1 "$place"
 fails 1 'it has no values of that task' why rec --task 9 --output own
 fails 1 'there are several tasks' why rec --crash
 fails 2 "'0' is no number" why rec --task 0 --crash

@@ -33,6 +33,12 @@ int command_fail(const struct pugmark_diag *diag)
 	return EXIT_ERROR;
 }
 
+int command_no_memory(void)
+{
+	fputs("pugmark: out of memory\n", stderr);
+	return EXIT_ERROR;
+}
+
 int command_usage(const char *name, const char *format, ...)
 {
 	char text[512];

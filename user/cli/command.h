@@ -33,6 +33,8 @@ struct command {
 
 /* Prints `pugmark: FILE: text (at offset N)` to stderr, once, and returns EXIT_ERROR. */
 int command_fail(const struct pugmark_diag *diag);
+/* The same of memory that is short. */
+int command_no_memory(void);
 /* Prints `pugmark NAME: text`, and the hint to --help, to stderr; returns EXIT_USAGE. @name may be
  * NULL: then it is about the program as a whole. */
 int command_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_match.c: `pugmark match A B`: two builds of a program on one input. */
 #include "user/cli/command.h"
+#include "user/cli/numbers.h"
 #include "user/match/match_print.h"
 
 #include <stdio.h>
@@ -26,18 +27,12 @@ static void help(void)
 	     "an error,\n2 for wrong usage.");
 }
 
-static bool read_number(const char *text, char until, char **end, uint64_t most, uint64_t *out)
-{
-	*out = strtoull(text, end, 10);
-	return *end != text && **end == until && *out && *out <= most;
-}
-
 static bool read_tasks(const char *text, uint32_t tasks[2])
 {
 	uint64_t a, b;
-	char *end;
-	if (!read_number(text, ':', &end, UINT32_MAX, &a) ||
-	    !read_number(end + 1, 0, &end, UINT32_MAX, &b))
+	const char *end;
+	if (!number_begins(text, UINT32_MAX, &end, &a) || !a || *end != ':' ||
+	    !number_is(end + 1, UINT32_MAX, &b))
 		return false;
 	tasks[0] = (uint32_t)a;
 	tasks[1] = (uint32_t)b;
@@ -57,20 +52,19 @@ int cmd_match(int argc, char **argv)
 {
 	struct match_options o = {.intervals = 20, .limit = 15};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	char *end;
 	int opt;
 
 	command_options_begin();
 	while ((opt = command_option(&match_words, argc, argv)) != -1) {
 		switch (opt) {
 		case 'i':
-			if (!read_number(optarg, 0, &end, 100000, &o.intervals))
+			if (!number_is(optarg, 100000, &o.intervals))
 				return command_usage(
 					"match", "--intervals: '%s' is no number from 1 to 100000",
 					optarg);
 			break;
 		case 'l':
-			if (!read_number(optarg, 0, &end, UINT64_MAX, &o.limit))
+			if (!number_is(optarg, UINT64_MAX, &o.limit))
 				return command_usage("match", "--limit: '%s' is no number", optarg);
 			break;
 		case 'a':

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_switch.c: `pugmark switch DIR -- CMD`: the jump that makes the difference. */
 #include "user/cli/command.h"
+#include "user/cli/numbers.h"
 #include "user/switch/switch.h"
 
 #include <getopt.h>
@@ -84,17 +85,10 @@ static const struct option options[] = {{"until", required_argument, NULL, OPT_U
 					{"help", no_argument, NULL, 'h'},
 					{NULL, 0, NULL, 0}};
 
-static bool read_number(const char *text, uint64_t most, uint64_t *out)
-{
-	char *end;
-	*out = strtoull(text, &end, 10);
-	return end != text && !*end && *out && *out <= most;
-}
-
 static int take_number(int opt, struct switch_options *o)
 {
 	uint64_t n;
-	if (!read_number(optarg, opt == OPT_TRIES ? UINT32_MAX : opt == 'j' ? 64 : 1 << 20, &n))
+	if (!number_is(optarg, opt == OPT_TRIES ? UINT32_MAX : opt == 'j' ? 64 : 1 << 20, &n))
 		return command_usage("switch", "'%s' is no number that can be", optarg);
 	if (opt == OPT_TRIES)
 		o->tries = n;
@@ -142,7 +136,7 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 		o->beside = false;
 		return 0;
 	case OPT_PASSING:
-		return why_add_passing(&o->why, optarg) ? EXIT_ERROR : 0;
+		return why_add_passing(&o->why, optarg) ? command_no_memory() : 0;
 	case OPT_ALL:
 		o->all = true;
 		return 0;
@@ -210,7 +204,7 @@ int cmd_switch(int argc, char **argv)
 	struct outcome *outcome = NULL;
 	int err = 0;
 	if (outcome_new(&outcome))
-		return EXIT_ERROR;
+		return command_no_memory();
 	o.outcome = outcome;
 	int status = parse(argc, argv, &o, outcome);
 	if (status < 0) {

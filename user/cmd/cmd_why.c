@@ -2,6 +2,7 @@
 /* cmd_why.c: `pugmark why DIR` and `pugmark then DIR`: slices of a recording of level values. */
 #include "offline/slice/slice.h"
 #include "user/cli/command.h"
+#include "user/cli/numbers.h"
 #include "user/why/why.h"
 
 #include <stdio.h>
@@ -63,13 +64,6 @@ static void help(bool then)
 	     "inputs are\nnot known; 1 for an error, 2 for wrong usage.");
 }
 
-static bool read_number(const char *text, uint64_t *out)
-{
-	char *end;
-	*out = strtoull(text, &end, 10);
-	return end != text && !*end && *out;
-}
-
 enum {
 	OPT_TIME = 256,
 	OPT_TASK,
@@ -97,7 +91,7 @@ static int take_set(int opt, const char *name, struct why_options *o)
 	struct why_options bytes = {0};
 	struct why_set *sets = realloc(o->sets, (o->n_sets + 1) * sizeof(*sets));
 	if (!sets)
-		return EXIT_ERROR;
+		return command_no_memory();
 	o->sets = sets;
 	struct why_set *set = &sets[o->n_sets++];
 	*set = (struct why_set){.kind = opt == OPT_OK	     ? WHY_OK
@@ -106,7 +100,8 @@ static int take_set(int opt, const char *name, struct why_options *o)
 							     : WHY_ALSO};
 	char *colon = strrchr(optarg, ':');
 	if (opt == OPT_THROUGH || opt == OPT_CRITICAL) {
-		if (!colon || strncmp(optarg, "0x", 2) != 0 || !read_number(colon + 1, &set->time))
+		if (!colon || strncmp(optarg, "0x", 2) != 0 ||
+		    !number_is(colon + 1, UINT64_MAX, &set->time))
 			return command_usage(name, "'%s' is no 0xADDRESS:N", optarg);
 		*colon = 0;
 		set->place = optarg;
@@ -146,12 +141,12 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 	uint64_t task;
 	switch (opt) {
 	case OPT_TASK:
-		if (!read_number(optarg, &task) || task > UINT32_MAX)
+		if (!number_is(optarg, UINT32_MAX, &task))
 			return command_usage(name, "--task: '%s' is no number from 1 on", optarg);
 		o->task = (uint32_t)task;
 		return 0;
 	case OPT_TIME:
-		return read_number(optarg, &o->instance)
+		return number_is(optarg, UINT64_MAX, &o->instance)
 			       ? 0
 			       : command_usage(name, "--time: '%s' is no number from 1 on", optarg);
 	case OPT_WRITE:
@@ -181,7 +176,7 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 	case OPT_THROUGH:
 		return take_set(opt, name, o);
 	case OPT_PASSING:
-		return why_add_passing(o, optarg) ? EXIT_ERROR : 0;
+		return why_add_passing(o, optarg) ? command_no_memory() : 0;
 	case OPT_CRITICAL:
 		return take_critical(name, o, criteria);
 	case OPT_BOTH:
@@ -194,7 +189,7 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 		o->ranked = true;
 		return 0;
 	case OPT_LIMIT:
-		return read_number(optarg, &o->limit)
+		return number_is(optarg, UINT64_MAX, &o->limit)
 			       ? 0
 			       : command_usage(name, "--limit: '%s' is no number", optarg);
 	case OPT_FORMAT:

@@ -4,6 +4,7 @@
 
 #include "offline/base/write_all.h"
 #include "offline/patch/runtime.h"
+#include "user/patch/detach.h"
 #include "user/patch/giving.h"
 #include "user/patch/header.h"
 #include "user/patch/remains.h"
@@ -45,31 +46,51 @@ static uint64_t page_up(uint64_t bytes)
 	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-/* Where the module is, by what is mapped; false: it is not, or in a way that is not understood. */
-static bool find_module(const struct making *m, const struct patch_module *module, uint64_t *bias,
-			uint64_t *low, uint64_t *high)
+static bool is_of(const struct tracee_map *map, const struct patch_module *module)
+{
+	return map->dev == module->dev && map->ino == module->ino;
+}
+
+/* The mapping that has the module's text; -1: there is none, or it is not understood. */
+static int find_text(const struct making *m, const struct patch_module *module)
 {
 	uint64_t off = module->span.off_file;
-	bool found = false;
+	int found = -1;
 
 	for (int i = 0; i < m->n_maps; i++) {
 		const struct tracee_map *map = &m->maps[i];
 
-		if (map->dev != module->dev || map->ino != module->ino)
+		if (!is_of(map, module) || !map->executable)
 			continue;
-		if (map->executable && (map->writable || map->shared))
-			return false; /* whoever writes there does not know of patches */
-		if (!found || map->start < *low)
-			*low = map->start;
-		if (!found || map->end > *high)
-			*high = map->end;
-		if (map->executable && off >= map->off_file &&
-		    off - map->off_file < map->end - map->start) {
-			*bias = map->start + (off - map->off_file) - module->span.addr;
-			found = true;
-		}
+		if (map->writable || map->shared)
+			return -1; /* whoever writes there does not know of patches */
+		if (found < 0 && off >= map->off_file &&
+		    off - map->off_file < map->end - map->start)
+			found = i;
 	}
 	return found;
+}
+
+/* Where the module is, by what is mapped; false: it is not, or in a way that is not understood. Of
+ * its file what lies beside the text counts: a program may have it mapped elsewhere once more. */
+static bool find_module(const struct making *m, const struct patch_module *module, uint64_t *bias,
+			uint64_t *low, uint64_t *high)
+{
+	int text = find_text(m, module), first = text, last = text;
+
+	if (text < 0)
+		return false;
+	while (first && is_of(&m->maps[first - 1], module) &&
+	       m->maps[text].start - m->maps[first - 1].start < REACH)
+		first--;
+	while (last + 1 < m->n_maps && is_of(&m->maps[last + 1], module) &&
+	       m->maps[last + 1].end - m->maps[text].start < REACH)
+		last++;
+	*low = m->maps[first].start;
+	*high = m->maps[last].end;
+	*bias = m->maps[text].start + (module->span.off_file - m->maps[text].off_file) -
+		module->span.addr;
+	return true;
 }
 
 /* Whether the plan of the module, which lies there, holds in this process. */
@@ -114,7 +135,7 @@ static uint64_t find_room(const struct making *m, uint64_t low, uint64_t high, u
 	return best;
 }
 
-/* Where the shared memory of the process is in the memfd, by any process that has it mapped. */
+/* Opens the memfd that the process was given, by its mapping of what is shared. */
 static int open_memory(pid_t pid, const struct patch_record *record)
 {
 	unsigned long long start = record->shared;
@@ -152,8 +173,10 @@ static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_
 	*why = "out of memory";
 	a->record_bytes = page_up(sizeof(*a->record) + 2 * a->n_sites * sizeof(struct patch_entry));
 	a->record = surgeon_memory(a->record_bytes);
-	if (!g || !a->record)
+	if (!g || !a->record) {
+		surgeon_free(g, sizeof(*g));
 		return -ENOMEM;
+	}
 	a->off_record = code_bytes + chunks_bytes;
 	g->pid = m->t->pid;
 	g->off_record = a->off_record;
@@ -442,6 +465,15 @@ static int emit_all(struct making *m, const struct patch_settings *settings)
 	return err;
 }
 
+/* The process needs nothing of what it was given. */
+static void take_back(struct area *a)
+{
+	struct detached *given = NULL;
+
+	detach_process(a->record, a->fd, a->pid, &given);
+	detached_free(given);
+}
+
 int area_new(const struct tracee *t, bool runs, const struct patch_module *modules,
 	     uint32_t n_modules, uint32_t n_sites, const struct patch_settings *settings,
 	     struct area **out, uint64_t *stopped_ns, const char **why)
@@ -470,6 +502,8 @@ int area_new(const struct tracee *t, bool runs, const struct patch_module *modul
 	}
 	if (m.n_maps >= 0)
 		free(m.maps);
+	if (err && runs && a->fd >= 0)
+		take_back(a);
 	if (err)
 		area_free(a);
 	else

@@ -2,6 +2,7 @@
 /* attach.c: see attach.h. */
 #include "user/patch/attach.h"
 
+#include "offline/base/clock.h"
 #include "user/patch/frames.h"
 #include "user/patch/patches.h"
 #include "user/patch/surgeon.h"
@@ -88,11 +89,16 @@ static int operate(void *ctx)
 		out->why = "its threads cannot be stopped";
 		err = threads_stop(&all, a->pid);
 	}
+	if (!err) {
+		out->why = "what it has mapped cannot be read";
+		a->n_maps = tracee_ranges(a->pid, &a->maps);
+		err = a->n_maps < 0 ? a->n_maps : 0;
+	}
 	for (uint32_t i = all.n; !err && i-- > 0;)
 		err = look_at(a, &all, i, &t);
 	if (!err) {
 		out->why = "its code cannot be written";
-		a->record->patched_ns = threads_now_ns();
+		a->record->patched_ns = clock_now_ns();
 		int n = patches_write(a->record, &t);
 		err = n < 0 ? n : 0;
 		out->patched = n < 0 ? 0 : n;
@@ -104,8 +110,10 @@ static int operate(void *ctx)
 	uint64_t since_ns = all.since_ns;
 	out->n_threads = all.n;
 	threads_release(&all);
-	out->stopped_ns = since_ns ? threads_now_ns() - since_ns : 0;
+	out->stopped_ns = since_ns ? clock_now_ns() - since_ns : 0;
 	tracee_close(&t);
+	if (a->n_maps > 0)
+		free(a->maps);
 	return err;
 }
 
@@ -118,8 +126,6 @@ int attach_process(struct patch_record *record, pid_t pid, struct attached *out)
 	int err = a.midst && a.out ? 0 : -ENOMEM;
 
 	*out = (struct attached){.why = "out of memory"};
-	if (!err)
-		a.n_maps = tracee_maps(pid, &a.maps);
 	if (!err) {
 		a.out->why = "one of its threads sleeps where nothing interrupts it (vfork?)";
 		err = threads_stuck(pid) ? -EBUSY : -ETIMEDOUT;
@@ -131,8 +137,6 @@ int attach_process(struct patch_record *record, pid_t pid, struct attached *out)
 	}
 	for (uint32_t i = 0; i < record->n_entries; i++)
 		out->left += record->entries[i].left;
-	if (a.n_maps > 0)
-		free(a.maps);
 	patches_midst_free(a.midst);
 	surgeon_free(a.out, sizeof(*a.out));
 	return err;

@@ -18,7 +18,7 @@ struct attached {
 };
 
 /* Writes the patches of @record into process @pid, which has the memory for them. Returns 0, or
- * -errno with out->why; then nothing is written. */
+ * -errno with out->why; what was written until then is taken back, where that can be. */
 int attach_process(struct patch_record *record, pid_t pid, struct attached *out);
 
 #endif

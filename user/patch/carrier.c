@@ -24,9 +24,10 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHUNKS = 256, AREAS_MAX = 1024 };
+enum { CHUNKS = 256 };
 
 struct carrier {
 	const struct recorder_options *options;
@@ -37,17 +38,19 @@ struct carrier {
 	struct patch_settings settings;
 	struct lanes *lanes;
 	char *folder;		       /* of the recording, absolute */
-	struct area *areas[AREAS_MAX]; /* by number less 1 */
+	struct area *areas[AREAS_MAX]; /* whatever was given memory */
 	uint32_t n_areas, n_patched;
 	uint32_t n_detached, n_kept; /* processes; those that keep some of the code */
+	uint32_t n_failed;	     /* those whose patches could not be taken out */
+	int stop_err;		     /* why, or why none were; 0: all were */
 	uint64_t stopped_ns, placed_ns;
 	bool later;	 /* no probe is in place yet */
-	const char *why; /* the last process that was not patched */
+	const char *why; /* the last process was not patched; NULL: it was */
 	int why_err;
 	pid_t why_pid;
 };
 
-/* For tests: a witness in two stays a probe, by a generator that @seed begins. */
+/* For tests: each second witness, chosen at random from @seed on, stays a probe. */
 static void mix(struct patch_placing *placing, uint64_t seed)
 {
 	uint64_t x = seed * 0x9e3779b97f4a7c15 + 1;
@@ -234,6 +237,17 @@ static bool is_known(const struct carrier *c, pid_t pid)
 	return false;
 }
 
+/* The process, which runs, needs nothing of what it was given. What cannot be taken back now is
+ * when recording ends. */
+static void take_back(struct area *a)
+{
+	struct detached *given = NULL;
+
+	if (!detach_process(a->record, a->fd, a->pid, &given) && !given->kept)
+		a->number = 0;
+	detached_free(given);
+}
+
 /* Gives the process its memory; nothing is patched yet. Returns 0 or -errno, with c->why. */
 static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_t *stopped_ns,
 		   struct area **out)
@@ -255,17 +269,20 @@ static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_
 		return err;
 	c->areas[c->n_areas++] = a;
 	area_image(a, c->modules, &image);
+	a->number = c->n_areas;
 	c->why = "what it writes cannot be read";
 	int number = lanes_add(c->lanes, a->fd, a->record->off_chunks, &c->settings.shared, &image);
-	if (number < 0)
-		return number;
-	c->why = "its rare events cannot be probed (uprobe_multi is needed: Linux 6.6)";
-	err = probe_area(c, a, number);
-	if (err)
-		return err;
-	a->number = number;
-	*out = a;
-	return 0;
+	err = number < 0 ? number : 0;
+	if (!err) {
+		a->number = number;
+		c->why = "its rare events cannot be probed (uprobe_multi is needed: Linux 6.6)";
+		err = probe_area(c, a, number);
+	}
+	if (!err)
+		*out = a;
+	else if (runs)
+		take_back(a);
+	return err;
 }
 
 /* Which sites are to be patched in @a. */
@@ -297,7 +314,11 @@ static int place(struct carrier *c, const struct tracee *t, const struct area *a
 	if (patched) {
 		late_writable(t, a, c->modules, true);
 		err = probes_place(c->probes, c->options, patched, true, diag);
-		late_writable(t, a, c->modules, false);
+		int left = late_writable(t, a, c->modules, false);
+		if (!err && left && left != -ESRCH)
+			err = pugmark_diag_set(diag, left, NULL, PUGMARK_NO_OFFSET,
+					       "process %d: its code stays writable: %s", t->pid,
+					       strerror(-left));
 	}
 	if (!err)
 		err = probes_place(c->probes, c->options, patched, false, diag);
@@ -370,7 +391,8 @@ int carrier_start(struct carrier *c, pid_t pid, int *status, struct pugmark_diag
 		ptrace(PTRACE_DETACH, pid, NULL, NULL);
 	c->why_err = err == -EPERM || err == -ENODATA || err == -ENOENT ? 0 : err;
 	tracee_close(&t);
-	*status = t.status;
+	if (err == -ESRCH && !placed)
+		waitpid(pid, status, __WALL);
 	return placed ? placed : err == -ESRCH ? err : 0;
 }
 
@@ -398,12 +420,8 @@ static int patch_running(struct carrier *c, const struct tracee *t, struct attac
 	if (err)
 		return err;
 	err = attach_process(a->record, t->pid, done);
-	if (err) { /* it needs none of what it was given */
-		struct detached *given = NULL;
-
-		detach_process(a->record, t->pid, &given);
-		detached_free(given);
-		a->number = 0;
+	if (err) {
+		take_back(a);
 		c->why = done->why;
 		return err;
 	}
@@ -415,14 +433,14 @@ char *carrier_attach(struct carrier *c, pid_t pid)
 {
 	struct tracee t = {.mem_fd = -1};
 	struct attached done = {0};
-	uint64_t before_ns = 0;
+	uint64_t given_ns = 0; /* how long it was stopped, to be given memory */
 	char *words = NULL;
 	int err = tracee_open(&t, pid);
 
 	c->why_pid = pid;
 	c->why = "its memory cannot be reached";
 	if (!err)
-		err = patch_running(c, &t, &done, &before_ns);
+		err = patch_running(c, &t, &done, &given_ns);
 	c->why_err = err == -EPERM || err == -ENODATA || err == -ENOENT ? 0 : err;
 	tracee_close(&t);
 	if (err)
@@ -431,7 +449,7 @@ char *carrier_attach(struct carrier *c, pid_t pid)
 		     "process %d: %u of %u witnesses patched, %u left to probes since a thread was "
 		     "there; its %u threads were stopped twice: for %.1f ms, in which it was given "
 		     "memory, and for %.1f ms, in which it was patched",
-		     pid, done.patched, c->n_sites, done.left, done.n_threads, before_ns / 1e6,
+		     pid, done.patched, c->n_sites, done.left, done.n_threads, given_ns / 1e6,
 		     done.stopped_ns / 1e6) < 0)
 		return NULL;
 	return words;
@@ -460,14 +478,21 @@ void carrier_stop(struct carrier *c)
 	struct detached_all *all = NULL;
 
 	if (c->n_areas)
-		detach_all(c->areas, c->n_areas, stop_probes, note_ends, c, &all);
+		c->stop_err = detach_all(c->areas, c->n_areas, stop_probes, note_ends, c, &all);
 	for (uint32_t i = 0; all && i < all->n; i++) {
 		const struct detached *d = &all->each[i];
 
-		c->n_detached += !d->err;
-		c->n_kept += d->kept;
+		c->n_detached += !d->err && (d->restored || d->left);
+		c->n_kept += !d->err && d->kept;
+		c->n_failed += d->err && d->kept;
+		if (d->err && d->kept && !c->stop_err)
+			c->stop_err = d->err;
 		if (d->stopped_ns > c->stopped_ns)
 			c->stopped_ns = d->stopped_ns;
+	}
+	if (all && all->n_over) {
+		c->n_failed += all->n_over;
+		c->stop_err = c->stop_err ? c->stop_err : -E2BIG;
 	}
 	detached_all_free(all);
 }
@@ -475,11 +500,11 @@ void carrier_stop(struct carrier *c)
 char *carrier_stop_words(const struct carrier *c)
 {
 	struct lanes_totals totals = lanes_totals(c->lanes);
-	char detached[256] = "", *words;
+	char detached[256] = "", failed[160] = "", *words;
 
 	if (!c->n_areas)
 		return NULL;
-	if (c->n_detached || c->n_kept)
+	if (c->n_detached)
 		snprintf(detached, sizeof(detached),
 			 "; patches taken out of %u process%s, whose threads were stopped for at "
 			 "most %.1f ms%s",
@@ -487,12 +512,16 @@ char *carrier_stop_words(const struct carrier *c)
 			 c->n_kept ? "; the code of some stays, for a signal that interrupted it "
 				     "returns there, or somebody has changed what was patched"
 				   : "");
+	if (c->stop_err)
+		snprintf(failed, sizeof(failed),
+			 "; %s processes keep their patches, which the next recorder takes out: %s",
+			 c->n_failed ? "some" : "all", strerror(-c->stop_err));
 	if (asprintf(&words,
 		     "%.1f MiB of memory for the patches and %u thread%s, of which each holds %u "
 		     "KiB "
-		     "at most beside what waits to be read (--lane-memory)%s",
+		     "at most beside what waits to be read (--lane-memory)%s%s",
 		     totals.memory / 1048576.0, totals.lanes, totals.lanes == 1 ? "" : "s",
-		     PATCH_CHUNK >> 10, detached) < 0)
+		     PATCH_CHUNK >> 10, detached, failed) < 0)
 		return NULL;
 	return words;
 }

@@ -3,6 +3,7 @@
  * later, what they have left is unmapped. */
 #include "user/patch/detach.h"
 
+#include "offline/base/clock.h"
 #include "user/patch/frames.h"
 #include "user/patch/holders.h"
 #include "user/patch/patches.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <time.h>
@@ -22,6 +24,7 @@ enum { STEPS_MAX = 100000, ROUNDS = 8, ROUND_NS = 2000000 };
 
 struct detaching {
 	struct patch_record *record;
+	const struct patches_islands *islands; /* of the record */
 	pid_t pid;
 	struct tracee_map *maps;
 	int n_maps;
@@ -39,7 +42,9 @@ struct detaching_all {
 	void (*stopped)(void *ctx);
 	void (*noted)(void *ctx, const struct detached *each, uint32_t n);
 	void *ctx;
-	struct detaching *each; /* of the child alone */
+	/* Of the child alone: */
+	struct patches_islands *islands[AREAS_MAX]; /* by area */
+	struct detaching *each;
 	struct detached_all *out;
 };
 
@@ -51,17 +56,17 @@ static bool is_code(const struct patch_record *record, uint64_t addr)
 	return false;
 }
 
-/* Has the thread go on, step by step, as long as it is in what is about to go: @idle_only: bytes
- * that are idle otherwise. False: it does not come out. */
-static bool step_out(const struct patch_record *record, struct threads *all, uint32_t i,
-		     bool idle_only)
+/* Has the thread go on, step by step, as long as it is at an island or, unless @idle_only, in the
+ * code. False: it does not come out. */
+static bool step_out(struct detaching *d, uint32_t i, bool idle_only)
 {
 	struct user_regs_struct regs;
 
 	for (int steps = 0; steps < STEPS_MAX; steps++) {
-		if (ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs) ||
-		    !patches_hold(record, regs.rip) || (idle_only && is_code(record, regs.rip)) ||
-		    !threads_step(all, i))
+		if (ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs) ||
+		    !(patches_islands_has(d->islands, regs.rip) ||
+		      (!idle_only && is_code(d->record, regs.rip))) ||
+		    !threads_step(&d->all, i))
 			return true;
 	}
 	return false;
@@ -98,6 +103,23 @@ static void note_end(const struct tracee *t, pid_t tid, struct detached *out)
 	out->ends[out->n_ends++] = (struct lane_end){tid, ring.lane, position(t, &ring), ring.lost};
 }
 
+/* Reads what the stopped process has mapped; with @files, of which files. */
+static int read_maps(struct detaching *d, bool files)
+{
+	d->n_maps = files ? tracee_maps(d->pid, &d->maps) : tracee_ranges(d->pid, &d->maps);
+	return d->n_maps < 0 ? d->n_maps : 0;
+}
+
+/* Calls @frame with @d for whatever the frames of signals lead back to. */
+static void each_frame(struct detaching *d, void (*frame)(void *ctx, uint64_t ip))
+{
+	struct user_regs_struct regs;
+
+	for (uint32_t i = 0; i < d->all.n; i++)
+		if (!ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs))
+			frames_each(&d->t, d->maps, d->n_maps, regs.rsp, frame, d);
+}
+
 static void look_back(void *ctx, uint64_t ip)
 {
 	struct detaching *d = ctx;
@@ -106,18 +128,36 @@ static void look_back(void *ctx, uint64_t ip)
 }
 
 /* Whether a thread is in a trampoline, or the frame of a signal leads back there. */
-static bool is_needed(struct detaching *d, const struct threads *all, const struct tracee *t)
+static bool is_needed(struct detaching *d)
 {
 	struct user_regs_struct regs;
 
 	d->leads_back = false;
-	for (uint32_t i = 0; i < all->n; i++) {
-		if (ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs))
-			continue;
-		look_back(d, regs.rip);
-		frames_each(t, d->maps, d->n_maps, regs.rsp, look_back, d);
-	}
+	for (uint32_t i = 0; i < d->all.n; i++)
+		if (!ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs))
+			look_back(d, regs.rip);
+	each_frame(d, look_back);
 	return d->leads_back;
+}
+
+static void keep_island(void *ctx, uint64_t ip)
+{
+	struct detaching *d = ctx;
+
+	if (!patches_islands_has(d->islands, ip))
+		return;
+	patches_keep_island(d->record, ip);
+	d->out->left++;
+}
+
+/* Islands that the frame of a signal leads back to are to stay as they are. */
+static int keep_islands(struct detaching *d)
+{
+	int err = d->islands->n ? read_maps(d, false) : 0;
+
+	if (!err && d->islands->n)
+		each_frame(d, keep_island);
+	return err;
 }
 
 /* The rings stay, empty: a thread's stack that is kept for another thread may still name one. */
@@ -127,7 +167,8 @@ static int empty_rings(const struct patch_record *record, const struct tracee *t
 	struct patch_ring rings[64];
 	int err = 0;
 
-	for (uint64_t at = 0; !err && at < record->rings_bytes; at += sizeof(empty)) {
+	for (uint64_t at = 0; record->rings && !err && at < record->rings_bytes;
+	     at += sizeof(empty)) {
 		err = tracee_read(t, record->rings + at, rings, sizeof(rings));
 		if (!err && !memcmp(rings, empty, sizeof(rings)))
 			break; /* they are given out one behind the other */
@@ -137,29 +178,37 @@ static int empty_rings(const struct patch_record *record, const struct tracee *t
 	return err;
 }
 
-static void unmap(const struct tracee *t, uint64_t addr, uint64_t bytes)
+/* Unmaps what the process has of the memory that it was given: the code, or all else. */
+static void unmap(const struct detaching *d, bool code)
 {
 	int64_t result;
 
-	tracee_syscall(t, SYS_munmap, (uint64_t[]){addr, bytes, 0, 0, 0, 0}, &result);
+	for (int i = 0; i < d->n_maps; i++) {
+		const struct tracee_map *map = &d->maps[i];
+
+		if (map->dev == d->out->dev && map->ino == d->out->ino && map->executable == code)
+			tracee_syscall(&d->t, SYS_munmap,
+				       (uint64_t[]){map->start, map->end - map->start, 0, 0, 0, 0},
+				       &result);
+	}
 }
 
 /* The threads are in no trampoline any more: what leads unwinders to the code goes, the code goes,
  * and then, while the threads but one go on, what they wrote to. -EAGAIN: somebody else has come to
  * stand between the unwinders and the code. */
-static int give_back(struct patch_record *record, struct threads *all, struct tracee *t)
+static int give_back(struct detaching *d)
 {
-	int err = unwinders_restore(record, t);
+	int err = unwinders_restore(d->record, &d->t);
 
 	if (err)
 		return err < 0 ? err : -EAGAIN;
-	err = empty_rings(record, t);
-	t->pid = all->at[0].tid;
-	for (uint32_t k = 0; !err && k < record->n_regions; k++)
-		unmap(t, record->regions[k].code, record->regions[k].code_bytes);
-	threads_release_others(all);
+	err = empty_rings(d->record, &d->t);
+	d->t.pid = d->all.at[0].tid;
 	if (!err)
-		unmap(t, record->shared, record->chunks_bytes);
+		unmap(d, true);
+	threads_release_others(&d->all);
+	if (!err)
+		unmap(d, false);
 	return err;
 }
 
@@ -167,24 +216,29 @@ static int restore(struct detaching *d)
 {
 	struct detached *out = d->out;
 	uint32_t n_written = 0;
-	int n = patches_restore(d->record, &d->t);
+	int err = keep_islands(d), n = err ? err : patches_restore(d->record, &d->t);
 
+	patches_keep_none(d->record);
 	for (uint32_t i = 0; i < d->record->n_entries; i++)
 		n_written += d->record->entries[i].kind == PATCH_ENTRY_WITNESS &&
 			     d->record->entries[i].written;
 	if (n < 0)
 		return n;
 	out->restored = n;
-	out->left = n_written - n;
+	out->left += n_written - n;
+	out->done = true;
 	return 0;
 }
 
 static void release(struct detaching *d)
 {
-	uint64_t stopped_ns = d->all.since_ns ? threads_now_ns() - d->all.since_ns : 0;
+	uint64_t stopped_ns = d->all.since_ns ? clock_now_ns() - d->all.since_ns : 0;
 
 	threads_release(&d->all);
 	tracee_close(&d->t);
+	if (d->n_maps > 0)
+		free(d->maps);
+	d->n_maps = 0;
 	if (stopped_ns > d->out->stopped_ns)
 		d->out->stopped_ns = stopped_ns;
 }
@@ -197,7 +251,7 @@ static int stop(struct detaching *d)
 	if (!err)
 		err = threads_stop(&d->all, d->pid);
 	for (uint32_t i = d->all.n; !err && i-- > 0;)
-		if (!step_out(d->record, &d->all, i, true))
+		if (!step_out(d, i, true))
 			err = -ETIMEDOUT;
 	if (!err && !d->all.n)
 		err = -ESRCH;
@@ -211,10 +265,12 @@ static int give_back_code(void *ctx)
 	int err = stop(d);
 
 	for (uint32_t i = d->all.n; !err && d->last && i-- > 0;)
-		if (!step_out(d->record, &d->all, i, false))
+		if (!step_out(d, i, false))
 			err = -ETIMEDOUT;
 	if (!err)
-		err = is_needed(d, &d->all, &d->t) ? -EAGAIN : give_back(d->record, &d->all, &d->t);
+		err = read_maps(d, true);
+	if (!err)
+		err = is_needed(d) ? -EAGAIN : give_back(d);
 	release(d);
 	return err;
 }
@@ -223,18 +279,21 @@ static int give_back_code(void *ctx)
  * there is another child: a thread that does not stop in time is let go with that. */
 static void give_back_soon(struct detached *out)
 {
-	struct detaching d = {.record = out->record, .pid = out->pid, .t.mem_fd = -1, .out = out};
-	int err = -EAGAIN;
+	struct patches_islands *islands = patches_islands_new(out->record);
+	struct detaching d = {.record = out->record,
+			      .islands = islands,
+			      .pid = out->pid,
+			      .t.mem_fd = -1,
+			      .out = out};
+	int err = islands ? -EAGAIN : -ENOMEM;
 
-	d.n_maps = tracee_maps(d.pid, &d.maps);
-	for (int i = 0; d.n_maps > 0 && err && err != -ESRCH && i < ROUNDS; i++) {
+	for (int i = 0; islands && err && err != -ESRCH && i < ROUNDS; i++) {
 		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS << i}, NULL);
 		d.last = i + 1 == ROUNDS;
 		err = surgeon_run(give_back_code, &d);
 	}
-	if (d.n_maps > 0)
-		free(d.maps);
-	out->kept = err && err != -ESRCH && d.n_maps > 0;
+	free(islands);
+	out->kept = err && err != -ESRCH;
 }
 
 static bool is_stopped(const struct detaching_all *a, pid_t pid)
@@ -251,19 +310,31 @@ static uint32_t stop_holders(struct detaching_all *a, uint32_t area)
 	pid_t *pids;
 	int n = a->areas[area]->number ? holders_find(a->areas[area], &pids) : 0;
 	uint32_t found = 0;
+	struct stat memory;
 
+	if (n > 0 && fstat(a->areas[area]->fd, &memory)) {
+		free(pids);
+		return 0;
+	}
 	for (int i = 0; i < n; i++) {
-		if (is_stopped(a, pids[i]) || a->out->n == DETACHED_MAX)
+		if (is_stopped(a, pids[i]))
 			continue;
+		if (a->out->n == DETACHED_MAX) {
+			a->out->n_over++;
+			continue;
+		}
 		struct detaching *d = &a->each[a->out->n];
 
 		*d = (struct detaching){.record = a->areas[area]->record,
+					.islands = a->islands[area],
 					.pid = pids[i],
 					.t.mem_fd = -1,
 					.out = &a->out->each[a->out->n++]};
 		d->out->pid = pids[i];
 		d->out->area = a->areas[area]->number;
 		d->out->record = d->record;
+		d->out->dev = memory.st_dev;
+		d->out->ino = memory.st_ino;
 		d->out->err = stop(d);
 		found++;
 	}
@@ -282,8 +353,13 @@ static int restore_all(void *ctx)
 	a->each = calloc(DETACHED_MAX, sizeof(*a->each));
 	if (!a->each)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < a->n_areas; i++)
+		if (a->areas[i]->number &&
+		    !(a->islands[i] = patches_islands_new(a->areas[i]->record)))
+			return -ENOMEM;
 	while (found) { /* what was forked meanwhile */
 		found = 0;
+		a->out->n_over = 0;
 		for (uint32_t i = 0; i < a->n_areas; i++)
 			found += stop_holders(a, i);
 	}
@@ -329,6 +405,8 @@ int detach_all(struct area *const *areas, uint32_t n, void (*stopped)(void *ctx)
 	for (uint32_t i = 0; i < a.out->n; i++) {
 		struct detached *d = &a.out->each[i];
 
+		if (!d->err && !d->done)
+			d->err = -EINTR;
 		d->kept = d->err && d->err != -ESRCH;
 		if (!d->err && !d->left)
 			give_back_soon(d);
@@ -352,23 +430,27 @@ static int restore_one(void *ctx)
 	return err;
 }
 
-int detach_process(struct patch_record *record, pid_t pid, struct detached **out)
+int detach_process(struct patch_record *record, int memory_fd, pid_t pid, struct detached **out)
 {
+	struct patches_islands *islands = patches_islands_new(record);
 	struct detaching d = {.record = record,
+			      .islands = islands,
 			      .pid = pid,
 			      .t.mem_fd = -1,
 			      .out = surgeon_memory(sizeof(*d.out))};
-	int err = -ETIMEDOUT;
+	struct stat memory = {0};
+	int err = !islands || !d.out ? -ENOMEM : fstat(memory_fd, &memory) ? -errno : -ETIMEDOUT;
 
-	if (!d.out)
-		return -ENOMEM;
-	d.out->record = record;
-	d.out->pid = pid;
-	d.out->kept = true;
+	if (d.out)
+		*d.out = (struct detached){
+			.record = record, .pid = pid, .dev = memory.st_dev, .ino = memory.st_ino};
 	for (int i = 0; i < ROUNDS && err == -ETIMEDOUT; i++)
 		err = surgeon_run(restore_one, &d);
+	if (d.out)
+		d.out->kept = true;
 	if (!err && !d.out->left)
 		give_back_soon(d.out);
+	free(islands);
 	*out = d.out;
 	return err;
 }

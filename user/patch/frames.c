@@ -8,7 +8,7 @@ enum {
 	AT_ONCE = 1024, /* words */
 	OVERLAP = SIGFRAME_SEGMENTS - SIGFRAME_IP,
 	STACK_MOST = 8 << 20,
-	STACK_UNKNOWN = 64 << 10, /* it was not mapped a moment ago */
+	STACK_UNKNOWN = 64 << 10, /* the stack pointer leads to nothing that is mapped */
 };
 
 static uint64_t end_of(const struct tracee_map *maps, int n_maps, uint64_t sp)

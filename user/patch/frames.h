@@ -8,7 +8,7 @@
 #include "user/patch/tracee.h"
 
 /* Calls @frame for each instruction pointer that such a frame may lead back to. @maps: what the
- * process had mapped a moment ago. */
+ * stopped process has mapped. */
 void frames_each(const struct tracee *t, const struct tracee_map *maps, int n_maps, uint64_t sp,
 		 void (*frame)(void *ctx, uint64_t ip), void *ctx);
 

@@ -2,6 +2,7 @@
 /* giving.c: see giving.h. */
 #include "user/patch/giving.h"
 
+#include "offline/base/clock.h"
 #include "offline/base/write_all.h"
 #include "user/patch/threads.h"
 
@@ -18,7 +19,7 @@
 #endif
 
 enum { PAGE = 4096 };
-#define GIVEN_NAME "pugmark" /* remains.c finds it by that */
+#define GIVEN_NAME "pugmark" /* as GIVEN_MAPPED has it */
 
 /* A system call of the process. Returns its result, or -errno whoever's. */
 static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
@@ -44,12 +45,16 @@ static int give_rings(const struct tracee *t, struct giving *g)
 	if (at < 0)
 		return (int)at;
 	struct patch_local local = {.magic = PATCH_MAGIC, .self = at};
-	int err = tracee_write(t, at, &local, sizeof(local));
-	g->local = at;
 	g->why = "this kernel cannot wipe memory on fork";
-	return err ? err
-		   : (int)call(t, SYS_madvise, at + PATCH_LOCAL_BYTES, bytes, MADV_WIPEONFORK, 0, 0,
-			       0);
+	int err =
+		(int)call(t, SYS_madvise, at + PATCH_LOCAL_BYTES, bytes, MADV_WIPEONFORK, 0, 0, 0);
+	if (!err)
+		err = tracee_write(t, at, &local, sizeof(local));
+	if (err)
+		call(t, SYS_munmap, at, PATCH_LOCAL_BYTES + bytes, 0, 0, 0, 0);
+	else
+		g->local = at;
+	return err;
 }
 
 static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint32_t *n_code)
@@ -71,7 +76,8 @@ static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint3
 		return (int)shared;
 	g->record.shared = shared;
 	int err = give_rings(t, g);
-	g->record.rings = g->local + PATCH_LOCAL_BYTES;
+	if (!err)
+		g->record.rings = g->local + PATCH_LOCAL_BYTES;
 	return err;
 }
 
@@ -111,7 +117,9 @@ int giving_to_stopped(const struct tracee *t, struct giving *g)
 	if (fd < 0)
 		return (int)fd;
 	uint32_t n_code = 0;
-	err = give_mappings(t, g, (int)fd, &n_code);
+	err = write_record(t, g, (int)fd);
+	if (!err)
+		err = give_mappings(t, g, (int)fd, &n_code);
 	if (!err)
 		err = write_record(t, g, (int)fd);
 	for (uint32_t i = 0; err && i < n_code; i++)
@@ -138,14 +146,14 @@ int giving_to_running(void *ctx)
 	}
 	uint64_t since_ns = all.since_ns;
 	threads_release(&all);
-	g->stopped_ns = since_ns ? threads_now_ns() - since_ns : 0;
+	g->stopped_ns = since_ns ? clock_now_ns() - since_ns : 0;
 	tracee_close(&t);
 	return err;
 }
 
 int giving_open(const char *path)
 {
-	static const char made[] = "/memfd:" GIVEN_NAME " (deleted)";
+	static const char made[] = GIVEN_MAPPED;
 	char link[32], name[sizeof(made) + 1] = "";
 	int found = open(path, O_PATH | O_CLOEXEC), fd = -1;
 

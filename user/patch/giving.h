@@ -7,16 +7,20 @@
 #include "offline/patch/layout.h"
 #include "user/patch/tracee.h"
 
+/* What the kernel calls a mapping of it. */
+#define GIVEN_MAPPED "/memfd:pugmark (deleted)"
+
 struct giving {
 	pid_t pid;
-	uint64_t off_record; /* in the memfd; its end */
+	uint64_t off_record; /* in the memfd, of which the record is the last thing */
 	struct giving_code {
 		uint64_t addr, bytes, off;
 	} code[64];
 	uint32_t n_code;
 	uint64_t old_local; /* what an earlier recording has left, with its rings; 0: nothing */
-	/* Without entries; what is to be shared of the memfd stands there. It is in the memfd from
-	 * the start: were the recorder killed now, the memory could be taken back. */
+	/* Without entries; what is to be shared of the memfd stands there. It is in the memfd
+	 * before anything is mapped, with no address of what is shared and of the rings: whoever
+	 * finds the process, were it left there now, can take the memory back. */
 	struct patch_record record;
 	/* What became of it: */
 	uint64_t local;	     /* where; the rings are behind PATCH_LOCAL_BYTES */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct lanes;
+enum { AREAS_MAX = 1024 };
 
 /* How the records of an area are read. */
 struct area;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* lanes_impl.h: lanes among their parts: lanes.c takes full chunks out of the areas and stores
- * them, lanes_take.c reads them again. One lock keeps the index and what is mapped; chunks are
- * compressed outside of it, for one that is full belongs to the thread of lanes.c alone. */
+ * them, lanes_take.c reads them again. One lock keeps the index of stored chunks, and the ends
+ * that are noted. Areas are added by one thread: what it wrote of one is seen with n_areas. Chunks
+ * are compressed outside of the lock, for one that is full belongs to the thread of lanes.c alone;
+ * how many there are is that thread's, and what it counts may be told a little late. */
 #ifndef USER_PATCH_LANES_IMPL_H
 #define USER_PATCH_LANES_IMPL_H
 
@@ -12,8 +14,6 @@
 #ifndef PUGMARK_NO_ZSTD
 #include <zstd.h>
 #endif
-
-enum { AREAS_MAX = 1024 };
 
 /* A chunk that was taken out. */
 struct stored {

@@ -172,6 +172,16 @@ static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t se
 	return 0;
 }
 
+/* The records of chunk @serial of the lane, from @off to @end. */
+static int take_serial(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
+		       uint32_t end, const struct lanes_sink *sink, uint64_t *lost)
+{
+	pthread_mutex_lock(&l->lock);
+	int err = load(l, area, lane, serial, off, end);
+	pthread_mutex_unlock(&l->lock);
+	return err ? err : take_chunk(l, area, lane, serial, off, end, sink, lost);
+}
+
 int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
 	       const struct lanes_sink *sink, uint64_t *lost)
 {
@@ -185,22 +195,16 @@ int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uin
 	}
 	for (; serial <= last; serial++, off = PATCH_CHUNK_HEADER) {
 		uint32_t end = serial == last ? (uint32_t)to : PATCH_CHUNK;
+		int err = off < end ? take_serial(l, area, lane, serial, off, end, sink, lost) : 0;
+		bool is_last = serial == last; /* maybe the highest number there is */
 
-		if (off >= end)
-			continue;
-		pthread_mutex_lock(&l->lock);
-		int err = load(l, area, lane, serial, off, end);
-		pthread_mutex_unlock(&l->lock);
-		if (!err)
-			err = take_chunk(l, area, lane, serial, off, end, sink, lost);
 		if (err == -ENOENT) { /* numbers are the program's, and may be made up */
 			++*lost;
-			if (serial == last)
-				break;
-			serial = last - 1;
-			continue;
+			err = 0;
+			if (!is_last)
+				serial = last - 1;
 		}
-		if (err || serial == last) /* which may be the highest number there is */
+		if (err || is_last)
 			return err;
 	}
 	return 0;

@@ -9,8 +9,9 @@
 #include "user/patch/area.h"
 #include "user/patch/tracee.h"
 
-/* *@possible: nothing of the modules runs before the program begins; none has a function that the
- * dynamic linker calls to find another one (IFUNC). Returns 0, or -errno with @diag filled. */
+/* *@possible: this kernel places many probes at once, no values are captured, and nothing of the
+ * modules runs before the program begins: none has a function that the dynamic linker calls to find
+ * another one (IFUNC). Returns 0, or -errno with @diag filled. */
 int late_find(const struct recorder_options *options, bool *possible, struct pugmark_diag *diag);
 /* The text that is to be patched in the stopped process can be written from now on (@can), as long
  * as none of it runs; or no more. Returns 0 or -errno: the kernel probes all of it. */

@@ -2,6 +2,7 @@
 /* patches.c: see patches.h. The text is read and written by pages, in one go for each. */
 #include "user/patch/patches.h"
 
+#include "offline/base/search.h"
 #include "user/patch/unwinders.h"
 
 #include <errno.h>
@@ -150,19 +151,47 @@ int patches_restore(struct patch_record *record, const struct tracee *t)
 	return n;
 }
 
-bool patches_hold(const struct patch_record *record, uint64_t ip)
+static int by_address(const void *a, const void *b)
 {
-	for (uint32_t k = 0; k < record->n_regions; k++) {
-		const struct patch_region *r = &record->regions[k];
+	const uint64_t *x = a, *y = b;
 
-		if (ip - r->code < r->code_bytes)
-			return true;
-		for (uint32_t i = r->first; i < r->first + r->n; i++)
-			if (record->entries[i].kind == PATCH_ENTRY_ISLAND &&
-			    record->entries[i].written && record->entries[i].told == ip)
-				return true;
-	}
-	return false;
+	return *x < *y ? -1 : *x > *y;
+}
+
+struct patches_islands *patches_islands_new(const struct patch_record *record)
+{
+	struct patches_islands *islands =
+		malloc(sizeof(*islands) + record->n_entries * sizeof(islands->at[0]));
+
+	if (!islands)
+		return NULL;
+	islands->n = 0;
+	for (uint32_t i = 0; i < record->n_entries; i++)
+		if (record->entries[i].kind == PATCH_ENTRY_ISLAND && record->entries[i].written)
+			islands->at[islands->n++] = record->entries[i].told;
+	qsort(islands->at, islands->n, sizeof(islands->at[0]), by_address);
+	return islands;
+}
+
+bool patches_islands_has(const struct patches_islands *islands, uint64_t ip)
+{
+	uint32_t i = SEARCH_FIRST_NOT(0u, islands->n, k, islands->at[k] < ip);
+
+	return i < islands->n && islands->at[i] == ip;
+}
+
+void patches_keep_island(struct patch_record *record, uint64_t ip)
+{
+	for (uint32_t i = 0; i < record->n_entries; i++)
+		if (record->entries[i].kind == PATCH_ENTRY_ISLAND && record->entries[i].told == ip)
+			record->entries[i].written = 0;
+}
+
+void patches_keep_none(struct patch_record *record)
+{
+	for (uint32_t i = 1; i < record->n_entries; i++)
+		if (record->entries[i].kind == PATCH_ENTRY_ISLAND)
+			record->entries[i].written = record->entries[i - 1].written;
 }
 
 /* What @ip may not be in: from *@low up to, but without, *@high. Idle bytes it is never in. */

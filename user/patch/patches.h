@@ -22,7 +22,16 @@ void patches_leave(struct patch_record *record, uint64_t ip);
  * expected to be in the process is left alone. Returns how many witnesses, or -errno. */
 int patches_write(struct patch_record *record, const struct tracee *t);
 int patches_restore(struct patch_record *record, const struct tracee *t);
-/* Whether a thread at @ip is in what was put there for patches: a trampoline, or idle bytes. */
-bool patches_hold(const struct patch_record *record, uint64_t ip);
+/* Where the islands that are written begin, in order: a thread there is about to jump from one. */
+struct patches_islands {
+	uint32_t n;
+	uint64_t at[];
+};
+/* NULL: out of memory; to be freed with free(). */
+struct patches_islands *patches_islands_new(const struct patch_record *record);
+bool patches_islands_has(const struct patches_islands *islands, uint64_t ip);
+/* patches_restore() passes over the island at @ip from now on; over none any more. */
+void patches_keep_island(struct patch_record *record, uint64_t ip);
+void patches_keep_none(struct patch_record *record);
 
 #endif

@@ -185,35 +185,35 @@ static void count(struct patch_placing *placing)
 	}
 }
 
-static bool take_places(const char *bytes, uint32_t n, const struct text_span *span,
-			struct patch_placing *out)
+static int take_places(const char *bytes, uint32_t n, const struct text_span *span,
+		       struct patch_placing *out)
 {
 	out->places = calloc(n + 1, sizeof(*out->places));
 	if (!out->places)
-		return false;
+		return -ENOMEM;
 	if (n)
 		memcpy((void *)out->places, bytes, n * sizeof(*out->places));
 	out->n = n;
 	for (uint32_t i = 0; i < n; i++)
 		if (!is_sound(&out->places[i], span))
-			return false;
+			return -EBADMSG;
 	count(out);
-	return true;
+	return 0;
 }
 
-static bool take_heights(const char *bytes, uint32_t n, struct patch_heights *out)
+static int take_heights(const char *bytes, uint32_t n, struct patch_heights *out)
 {
 	out->at = calloc(n + 1, sizeof(*out->at));
 	if (!out->at)
-		return false;
+		return -ENOMEM;
 	if (n)
 		memcpy(out->at, bytes, n * sizeof(*out->at));
 	out->n = n;
 	for (uint32_t i = 0; i < n; i++)
 		if (out->at[i].addr >= out->at[i].end || !is_offset(out->at[i].offset) ||
 		    (i && out->at[i].addr < out->at[i - 1].end))
-			return false;
-	return true;
+			return -EBADMSG;
+	return 0;
 }
 
 int patch_placing_take(const void *handed, size_t len, uint32_t n_sites,
@@ -230,10 +230,8 @@ int patch_placing_take(const void *handed, size_t len, uint32_t n_sites,
 	size_t places = n_sites * sizeof(*placing->places);
 	if (len != sizeof(f) + places + f.n_heights * sizeof(*heights->at))
 		return -EBADMSG;
-	return take_places(bytes + sizeof(f), n_sites, span, placing) &&
-			       take_heights(bytes + sizeof(f) + places, f.n_heights, heights)
-		       ? 0
-		       : -EBADMSG;
+	int err = take_places(bytes + sizeof(f), n_sites, span, placing);
+	return err ? err : take_heights(bytes + sizeof(f) + places, f.n_heights, heights);
 }
 
 int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites, uint32_t n_sites,
@@ -252,6 +250,8 @@ int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites,
 		if (err == -EBADMSG)
 			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					 "its analysis handed back what are no places of patches");
+		else if (err == -ENOMEM)
+			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "out of memory");
 	}
 	free(bytes);
 	if (err) {

@@ -23,12 +23,13 @@ struct patch_heights {
 
 /* Finds @placing, with @heights for what lies between a witness and its place. Returns 0; -ENOTSUP:
  * there is no model of @path; or -errno with @diag filled (its analysis died, or was not sound).
- * patch_placing_deinit() and patch_heights_deinit() release both. */
+ * The caller releases @placing and @heights with patch_placing_deinit() and
+ * patch_heights_deinit(); there is nothing to release after a failure. */
 int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites, uint32_t n_sites,
 			const struct text_span *span, struct patch_placing *placing,
 			struct patch_heights *heights, struct pugmark_diag *diag);
-/* Checks and takes what was handed back: any bytes. Returns 0, -ENOTSUP as above, -EBADMSG; both
- * are released either way. */
+/* Checks and takes what was handed back: any bytes. Returns 0, -ENOTSUP as above, -EBADMSG or
+ * -ENOMEM. The caller releases both, also after a failure. */
 int patch_placing_take(const void *handed, size_t len, uint32_t n_sites,
 		       const struct text_span *span, struct patch_placing *placing,
 		       struct patch_heights *heights);

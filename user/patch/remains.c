@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* remains.c: see remains.h. What is to be restored stands in the memory that the process was given.
- * Another process could have made memory that looks like that, so nothing of it is believed but
- * addresses and bytes of that process itself. */
+ * Another process could have made memory that looks like that, or written to it: what it says is
+ * held against the process itself (record_check.h). */
 #include "user/patch/remains.h"
 
 #include "offline/patch/layout.h"
 #include "user/patch/detach.h"
+#include "user/patch/giving.h"
+#include "user/patch/record_check.h"
 #include "user/patch/tracee.h"
 
 #include <dirent.h>
@@ -37,6 +39,8 @@ uint64_t remains_start_of(pid_t pid)
 	return start;
 }
 
+#define TEXT_MOST (1ull << 31) /* jumps reach no further */
+
 /* The first mapping of code of ours, as map_files names it. */
 static bool find_code(pid_t pid, unsigned long long *start, unsigned long long *end)
 {
@@ -47,7 +51,7 @@ static bool find_code(pid_t pid, unsigned long long *start, unsigned long long *
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	FILE *f = fopen(path, "re");
 	while (f && !found && getline(&line, &cap, f) > 0)
-		found = strstr(line, "/memfd:pugmark (deleted)") &&
+		found = strstr(line, GIVEN_MAPPED) &&
 			sscanf(line, "%llx-%llx r-xp", start, end) == 2 && strstr(line, " r-xp ");
 	free(line);
 	if (f)
@@ -66,7 +70,7 @@ static bool is_sane(const struct patch_record *r, size_t bytes)
 		const struct patch_region *region = &r->regions[k];
 		uint64_t text = region->text_to - region->text_from;
 
-		if (text > 1ull << 32 || region->first > r->n_entries ||
+		if (text > TEXT_MOST || region->first > r->n_entries ||
 		    region->n > r->n_entries - region->first)
 			return false;
 		for (uint32_t i = region->first; i < region->first + region->n; i++) {
@@ -106,8 +110,9 @@ static bool has_recorder(pid_t pid, const struct patch_record *r)
 	       is_read(pid, r);
 }
 
-/* A copy of what process @pid is patched by, so that it stays as it was looked at. */
-static int open_record(pid_t pid, struct patch_record **out)
+/* What process @pid is patched by: *@out is a copy, so that it stays as it was looked at; *@memory
+ * is the memfd that it stands in. */
+static int open_record(pid_t pid, struct patch_record **out, int *memory)
 {
 	unsigned long long start, end;
 	struct patch_header header;
@@ -117,11 +122,10 @@ static int open_record(pid_t pid, struct patch_record **out)
 	if (!find_code(pid, &start, &end))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, start, end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = giving_open(path);
 	if (fd < 0)
-		return -errno;
-	int err = fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) ||
-				  pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+		return fd;
+	int err = fstat(fd, &st) || pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
 				  header.magic != PATCH_MAGIC ||
 				  header.off_record >= (uint64_t)st.st_size ||
 				  st.st_size - header.off_record > 1 << 30
@@ -137,24 +141,27 @@ static int open_record(pid_t pid, struct patch_record **out)
 		err = got <= 0 ? -EIO : 0;
 		done += got > 0 ? got : 0;
 	}
-	close(fd);
 	if (!err && !is_sane(record, n))
 		err = -EBADMSG;
 	if (err) {
+		close(fd);
 		free(record);
 		return err;
 	}
 	*out = record;
+	*memory = fd;
 	return 0;
 }
 
 bool remains_is_recorded(pid_t pid)
 {
 	struct patch_record *record;
+	int memory;
 
-	if (open_record(pid, &record))
+	if (open_record(pid, &record, &memory))
 		return false;
 	bool is = has_recorder(pid, record);
+	close(memory);
 	free(record);
 	return is;
 }
@@ -163,17 +170,20 @@ int remains_remove(pid_t pid)
 {
 	struct patch_record *record;
 	struct detached *done = NULL;
-	int err = open_record(pid, &record);
+	int memory, err = open_record(pid, &record, &memory);
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	if (has_recorder(pid, record))
 		err = -EBUSY;
 	if (!err)
-		err = detach_process(record, pid, &done);
+		err = record_check(record, memory, pid);
+	if (!err)
+		err = detach_process(record, memory, pid, &done);
 	if (!err)
 		err = done->kept ? -EAGAIN : (int)done->restored;
 	detached_free(done);
+	close(memory);
 	free(record);
 	return err;
 }

@@ -12,9 +12,10 @@
 uint64_t remains_start_of(pid_t pid);
 /* Whether process @pid is patched by a recorder that still runs. */
 bool remains_is_recorded(pid_t pid);
-/* Takes them out of @pid. Returns how many instructions were restored, 0: it has none; -EBUSY:
- * another recorder patches it now; -EAGAIN: some are still needed, for a signal's frame leads back
- * to them or somebody has changed what was patched; or -errno. */
+/* Takes them out of @pid, with the memory that it was given. Returns how many instructions were
+ * restored, 0: it had none patched; -EBUSY: another recorder patches it now; -EBADMSG: what is said
+ * to be restored is not as it is in its files; -EAGAIN: some are still needed, for a signal's frame
+ * leads back to them or somebody has changed what was patched; or -errno. */
 int remains_remove(pid_t pid);
 /* Takes them out of every process that may be looked at. Returns out of how many; *@failed: how
  * many keep some. */

@@ -2,6 +2,8 @@
 /* threads.c: see threads.h. */
 #include "user/patch/threads.h"
 
+#include "offline/base/clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -14,20 +16,13 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 /* How long the others are stopped to wait for one that has not. */
 #define STOP_NS 200000000ull
 /* Two seconds: a fork on a busy machine is done by then. */
 enum { LOOKS = 400, LOOK_NS = 5000000 };
 enum { ROUNDS_MAX = 64, NICE_AHEAD = -20 };
-
-uint64_t threads_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static bool is_known(const struct threads *all, pid_t tid)
 {
@@ -48,13 +43,34 @@ static int add(struct threads *all, pid_t tid)
 		all->at = grown;
 		all->cap = cap;
 	}
-	all->at[all->n++] = (struct thread){tid, 0, getpriority(PRIO_PROCESS, tid)};
+	all->at[all->n++] = (struct thread){.tid = tid, .nice = getpriority(PRIO_PROCESS, tid)};
 	return 0;
 }
 
 static void drop(struct threads *all, uint32_t i)
 {
 	all->at[i] = all->at[--all->n];
+}
+
+/* Whether an instruction of the thread caused the signal: being executed again it does so again. */
+static bool is_fault(int signal, const siginfo_t *info)
+{
+	return info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE ||
+				     signal == SIGILL || signal == SIGSYS);
+}
+
+/* Keeps a signal for when the thread goes on. */
+static void hold_signal(struct thread *t, int signal)
+{
+	siginfo_t info = {0};
+
+	ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info);
+	if (!t->signal) {
+		t->signal = signal;
+		t->info = info;
+	} else if (!is_fault(signal, &info)) {
+		t->others |= 1ull << (signal - 1);
+	}
 }
 
 /* Takes in how thread number @i has stopped; false: it has ended, and is gone from the list. */
@@ -65,14 +81,14 @@ static bool has_stopped(struct threads *all, uint32_t i, int status)
 		return false;
 	}
 	if (!(status >> 16)) /* a signal that is not yet taken */
-		all->at[i].signal = WSTOPSIG(status);
+		hold_signal(&all->at[i], WSTOPSIG(status));
 	return true;
 }
 
 /* Waits for those from number @first on. */
 static int wait_for(struct threads *all, uint32_t first)
 {
-	uint64_t until_ns = threads_now_ns() + STOP_NS;
+	uint64_t until_ns = clock_now_ns() + STOP_NS;
 
 	for (uint32_t i = first; i < all->n;) {
 		int status;
@@ -86,7 +102,7 @@ static int wait_for(struct threads *all, uint32_t first)
 			i += has_stopped(all, i, status);
 			continue;
 		}
-		if (threads_now_ns() > until_ns) {
+		if (clock_now_ns() > until_ns) {
 			for (uint32_t k = i; k < all->n; k++) /* let go when this process ends */
 				setpriority(PRIO_PROCESS, all->at[k].tid, all->at[k].nice);
 			all->n = i;
@@ -138,7 +154,7 @@ static int ask_new(struct threads *all, pid_t pid)
 	}
 	closedir(dir);
 	if (first == 0 && all->n)
-		all->since_ns = threads_now_ns();
+		all->since_ns = clock_now_ns();
 	for (uint32_t i = first; i < all->n; i++) {
 		setpriority(PRIO_PROCESS, all->at[i].tid, NICE_AHEAD);
 		ptrace(PTRACE_INTERRUPT, all->at[i].tid, NULL, NULL);
@@ -196,11 +212,8 @@ bool threads_step(struct threads *all, uint32_t i)
 			drop(all, i);
 			return false;
 		}
-	if (!has_stopped(all, i, status))
-		return false;
-	if (all->at[i].signal == SIGTRAP)
-		all->at[i].signal = 0;
-	return true;
+	bool stepped = WIFSTOPPED(status) && status >> 8 == SIGTRAP;
+	return stepped || has_stopped(all, i, status);
 }
 
 /* Of a thread: the signals that wait for it, are not blocked and have a handler. */
@@ -223,13 +236,17 @@ static bool has_signal(pid_t tid)
 	return (pending | shared) & ~blocked & caught;
 }
 
-/* These end with EINTR where a thread is stopped in them (signal(7)); all others go on. */
+/* These end with EINTR where a thread is stopped in them (signal(7)); all others go on. What reads
+ * and writes does so of a socket with a timeout. */
 static bool ends_by_stop(uint64_t number)
 {
-	static const uint16_t calls[] = {SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
-					 SYS_semop,	 SYS_semtimedop,  SYS_rt_sigtimedwait,
-					 SYS_recvfrom,	 SYS_recvmsg,	  SYS_accept,
-					 SYS_accept4,	 SYS_io_getevents};
+	static const uint16_t calls[] = {
+		SYS_epoll_wait,	  SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,
+		SYS_semtimedop,	  SYS_rt_sigtimedwait, SYS_recvfrom,	 SYS_recvmsg,
+		SYS_recvmmsg,	  SYS_accept,	       SYS_accept4,	 SYS_connect,
+		SYS_sendto,	  SYS_sendmsg,	       SYS_sendmmsg,	 SYS_sendfile,
+		SYS_read,	  SYS_readv,	       SYS_write,	 SYS_writev,
+		SYS_io_getevents, SYS_io_uring_enter};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (calls[i] == number)
@@ -256,6 +273,11 @@ static void let_go(const struct thread *t)
 {
 	call_again(t);
 	setpriority(PRIO_PROCESS, t->tid, t->nice);
+	if (t->signal)
+		ptrace(PTRACE_SETSIGINFO, t->tid, NULL, &t->info);
+	for (int signal = 1; t->others >> (signal - 1); signal++)
+		if (t->others >> (signal - 1) & 1)
+			syscall(SYS_tkill, t->tid, signal);
 	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)t->signal);
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* threads.h: all threads of a process, stopped. PTRACE_INTERRUPT does that: no signal is needed for
- * it, and none of them sees it. They are asked all at once and waited for together, so that how
- * long it takes does not grow with how many run. Until they go on they come before others: a thread
- * that sleeps has to come to a processor to stop. */
+/* threads.h: all threads of a process, stopped. PTRACE_INTERRUPT does that, without a signal. Some
+ * system calls that a thread waits in end by it, with EINTR: these it makes again. Only a timeout
+ * of such a call begins anew. They are asked all at once and waited for together, so that how long
+ * it takes does not grow with how many run. Until they go on they come before others: a thread that
+ * sleeps has to come to a processor to stop. */
 #ifndef USER_PATCH_THREADS_H
 #define USER_PATCH_THREADS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,6 +16,9 @@ struct thread {
 	pid_t tid;
 	int signal; /* that it was about to take; 0: none */
 	int nice;
+	uint64_t others; /* that came while it was stepped, bit number less 1: they come after that
+			  */
+	siginfo_t info;	 /* of `signal` */
 };
 
 struct threads {
@@ -22,7 +27,6 @@ struct threads {
 	uint64_t since_ns; /* CLOCK_MONOTONIC, when the first was asked */
 };
 
-uint64_t threads_now_ns(void);
 /* Whether one of them sleeps for long in a way that nothing interrupts, as vfork's parent does,
  * whose child runs in its memory meanwhile. */
 bool threads_stuck(pid_t pid);

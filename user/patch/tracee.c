@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static void stat_map(pid_t pid, struct tracee_map *map)
 	map->ino = st.st_ino;
 }
 
-int tracee_maps(pid_t pid, struct tracee_map **out)
+static int read_maps(pid_t pid, bool files, struct tracee_map **out)
 {
 	struct tracee_map *maps = NULL;
 	struct maps_lines lines;
@@ -59,7 +60,7 @@ int tracee_maps(pid_t pid, struct tracee_map **out)
 					      .executable = line.prot & PROT_EXEC,
 					      .writable = line.prot & PROT_WRITE,
 					      .shared = line.shared};
-		if (line.inode)
+		if (files && line.inode)
 			stat_map(pid, &maps[n]);
 		n++;
 	}
@@ -70,6 +71,16 @@ int tracee_maps(pid_t pid, struct tracee_map **out)
 	}
 	*out = maps;
 	return n;
+}
+
+int tracee_maps(pid_t pid, struct tracee_map **out)
+{
+	return read_maps(pid, true, out);
+}
+
+int tracee_ranges(pid_t pid, struct tracee_map **out)
+{
+	return read_maps(pid, false, out);
 }
 
 /* The value of entry @type of the auxiliary vector; 0: none. */
@@ -154,8 +165,16 @@ int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t
 	return 0;
 }
 
+/* Waits for the thread to stop. -ESRCH: it has ended, and is still there to be waited for. */
 static int wait_stop(pid_t pid, int *status)
 {
+	siginfo_t info;
+
+	while (waitid(P_PID, pid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL))
+		if (errno != EINTR)
+			return -errno;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return -ESRCH;
 	while (waitpid(pid, status, __WALL) < 0)
 		if (errno != EINTR)
 			return -errno;
@@ -283,16 +302,19 @@ uint64_t tracee_debug(pid_t pid)
 	return linker_tells(pid, &state) ? state - offsetof(struct r_debug, r_state) : 0;
 }
 
-/* Past the breakpoint at @at, whose place has @code, with that taken out for the moment. */
-static int step_over(struct tracee *t, uint64_t at, uint8_t code)
+/* Past the breakpoint at @at, whose place has @code, with that taken out for the moment. *@signal:
+ * what came before the step instead, to be taken as it goes on; 0: nothing. */
+static int step_over(struct tracee *t, uint64_t at, uint8_t code, int *signal)
 {
 	static const uint8_t breakpoint = 0xcc;
-	int err = tracee_write(t, at, &code, 1);
+	int status, err = tracee_write(t, at, &code, 1);
 
 	if (!err && ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL))
 		err = -errno;
 	if (!err)
-		err = wait_stop(t->pid, &t->status);
+		err = wait_stop(t->pid, &status);
+	if (!err && !(status >> 16) && WSTOPSIG(status) != SIGTRAP)
+		*signal = WSTOPSIG(status);
 	return err ? err : tracee_write(t, at, &breakpoint, 1);
 }
 
@@ -312,7 +334,6 @@ static int run_to(struct tracee *t, uint64_t at, uint64_t state)
 		if (ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)signal))
 			return -errno;
 		err = wait_stop(t->pid, &status);
-		t->status = status;
 		if (err)
 			break;
 		signal = WSTOPSIG(status);
@@ -331,7 +352,7 @@ static int run_to(struct tracee *t, uint64_t at, uint64_t state)
 		if (!err && !changing)
 			return tracee_write(t, at, &code, 1);
 		if (!err)
-			err = step_over(t, at, code);
+			err = step_over(t, at, code, &signal);
 	}
 	return err;
 }
@@ -341,7 +362,6 @@ int tracee_run_to_start(struct tracee *t)
 	int status;
 	int err = wait_stop(t->pid, &status); /* at its exec */
 
-	t->status = status;
 	if (err)
 		return err;
 	err = tracee_open(t, t->pid); /* of the new program */

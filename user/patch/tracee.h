@@ -11,7 +11,6 @@ struct tracee {
 	pid_t pid;
 	int mem_fd;
 	uint64_t syscall_at; /* a system call instruction of the vDSO; 0: none */
-	int status;	     /* as wait() tells it, where it has ended */
 };
 
 /* One mapping of a process. */
@@ -24,6 +23,8 @@ struct tracee_map {
 /* What a process has mapped, by address: *@maps is freed by the caller. Returns how many, or
  * -errno. */
 int tracee_maps(pid_t pid, struct tracee_map **maps);
+/* The same in less time, without the files: dev and ino are 0. */
+int tracee_ranges(pid_t pid, struct tracee_map **maps);
 /* Opens the memory of process @pid. 0 or -errno. */
 int tracee_open(struct tracee *t, pid_t pid);
 void tracee_close(struct tracee *t);
@@ -42,8 +43,8 @@ uint64_t tracee_symbol(const char *path, const char *name);
 uint64_t tracee_debug(pid_t pid);
 /* Lets the process, which was seized before its exec, go on until its dynamic linker is done with
  * the program and what it needs, before any of that has run. Returns 0 and the process stopped
- * there; -ENOENT: there is no such place; -ESRCH: it has ended, and @t->status tells how. Unless it
- * has ended it is stopped, and the caller's to let go. */
+ * there; -ENOENT: there is no such place; -ESRCH: it has ended, and how is the caller's to wait
+ * for. Unless it has ended it is stopped, and the caller's to let go. */
 int tracee_run_to_start(struct tracee *t);
 
 #endif

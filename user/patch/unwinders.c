@@ -137,6 +137,60 @@ int unwinders_record(const struct unwinders *u, const struct tracee *t, uint64_t
 	return tracee_write(t, objects, &ours, sizeof(ours));
 }
 
+static bool is_code(const struct patch_record *record, uint64_t addr)
+{
+	for (uint32_t k = 0; k < record->n_regions; k++)
+		if (addr - record->regions[k].code < record->regions[k].code_bytes)
+			return true;
+	return false;
+}
+
+/* What the code of @record calls for all other code: as the pointer was. */
+static uint64_t find_next(const struct patch_record *record, const struct tracee *t)
+{
+	uint64_t was = 0;
+
+	if (record->n_regions)
+		tracee_read(t,
+			    record->regions[record->n_regions - 1].code +
+				    offsetof(struct patch_header, find_next),
+			    &was, sizeof(was));
+	return was;
+}
+
+static bool is_word(const struct patch_word *w, const struct unwinders *u,
+		    const struct patch_record *record, uint64_t find_was)
+{
+	uint64_t objects = record->rings - PATCH_LOCAL_BYTES + PATCH_LOCAL_OBJECTS;
+	uint64_t off_next = offsetof(struct debug_extended, next);
+
+	switch (w->kind) {
+	case PATCH_WORD_PLAIN:
+		return u->find && w->addr == u->find && find_was && w->was == find_was &&
+		       is_code(record, w->now) && !w->next;
+	case PATCH_WORD_CHAIN:
+		return u->debug && w->addr == u->debug + off_next && w->now == objects &&
+		       w->next == objects + off_next;
+	case PATCH_WORD_OF_CHAIN:
+		return u->debug && w->addr == u->debug && (uint32_t)w->was == 1 &&
+		       w->now == w->was + 1 && w->next == objects + off_next;
+	}
+	return false;
+}
+
+bool unwinders_are(const struct patch_record *record, const struct tracee *t)
+{
+	uint64_t find_was = find_next(record, t);
+	struct unwinders u;
+
+	if (record->n_words)
+		unwinders_find(t, &u);
+	for (uint32_t i = 0; i < record->n_words; i++)
+		if (!is_word(&record->words[i], &u, record, find_was))
+			return false;
+	return true;
+}
+
 void unwinders_write(struct patch_record *record, const struct tracee *t)
 {
 	for (uint32_t i = 0; i < record->n_words; i++) {

@@ -25,6 +25,9 @@ void unwinders_find(const struct tracee *t, struct unwinders *out);
  * none), by way of @objects in the process, which is written. 0 or -errno. */
 int unwinders_record(const struct unwinders *u, const struct tracee *t, uint64_t find, uint64_t map,
 		     uint64_t objects, struct patch_record *record);
+/* Whether the words of @record, which another process may have written to, are such words of the
+ * process @t. Where its code and its rings are is known to be true. */
+bool unwinders_are(const struct patch_record *record, const struct tracee *t);
 /* Writes these words, in a process whose threads are stopped, or takes them back. A word that is
  * not as it is expected to be is left alone. The second returns how many of those that were written
  * are that, or -errno. */

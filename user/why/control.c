@@ -14,7 +14,9 @@ int why_run_control(struct why_run *w, const struct why_options *o, struct pugma
 	struct slice_module *modules = calloc(n + 1, sizeof(*modules));
 	struct pugmark_model **models = calloc(n + 1, sizeof(struct pugmark_model *));
 	uint32_t known = 0;
-	int err = modules && models ? 0 : -ENOMEM;
+	int err = modules && models ? 0
+				    : pugmark_diag_set(diag, -ENOMEM, o->dir, PUGMARK_NO_OFFSET,
+						       "out of memory");
 	for (uint32_t m = 0; !err && m < n; m++) {
 		const char *path = value_names_file(w->names, m);
 		uint64_t bias;

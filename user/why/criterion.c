@@ -219,18 +219,19 @@ static int take_variable(struct why_run *w, const struct why_options *o, uint64_
 static int find_instance(struct why_run *w, const struct why_options *o, uint64_t *count,
 			 uint64_t *ip, struct pugmark_diag *diag)
 {
-	uint32_t n_ips, n_tasks;
+	uint32_t n_ips;
 	uint64_t *ips;
 	struct value_run *run;
 	struct value_instances found = {0};
 	int err = value_names_find(w->names, o->place, &ips, &n_ips, diag);
 	if (err)
 		return err;
-	const uint32_t *tasks = captures_tasks(value_replay_captures(w->replay), &n_tasks);
-	err = value_run_new(w->replay, tasks[0], &run, diag);
+	err = value_run_new(w->replay, w->task, &run, diag);
 	if (!err) {
 		value_run_snapshot_every(run, UINT64_MAX / 2);
 		err = value_instances_find(run, ips, n_ips, UINT64_MAX, &found);
+		if (err)
+			fail(o, diag, err, strerror(-err));
 		value_run_free(run);
 	}
 	free(ips);
@@ -301,24 +302,6 @@ static int ask_end(struct why_run *w, const struct why_options *o, struct pugmar
 	else
 		snprintf(w->said, sizeof(w->said), "the end, in code that was not traced");
 	return 0;
-}
-
-bool why_read_bytes(const char *text, struct why_options *o)
-{
-	char *end;
-	o->len = 1;
-	o->fd = (int)strtol(text, &end, 10);
-	if (end == text || *end != ':' || o->fd < 0)
-		return false;
-	text = end + 1;
-	o->offset = strtoull(text, &end, 0);
-	if (end == text)
-		return false;
-	if (*end == ':') {
-		text = end + 1;
-		o->len = strtoull(text, &end, 0);
-	}
-	return !*end && end != text && o->len;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */

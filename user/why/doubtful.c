@@ -69,13 +69,12 @@ static uint32_t place_of(void *ctx, const struct slice_step *step)
 }
 
 /* Follows the task once more, for the values. */
-static int take_values(struct doubtful *d)
+static int take_values(struct doubtful *d, struct pugmark_diag *diag)
 {
-	struct pugmark_diag diag;
 	struct value_run *run;
 	struct dep_build *build;
 	enum value_replay_stop stop;
-	int err = value_run_new(d->w->replay, d->w->task, &run, &diag);
+	int err = value_run_new(d->w->replay, d->w->task, &run, diag);
 	if (err)
 		return err;
 	value_run_snapshot_every(run, UINT64_MAX / 2);
@@ -110,7 +109,7 @@ static int tell_lines(const struct doubtful *d, size_t n_entries, struct why_lin
 }
 
 int why_doubt(struct why_run *w, const struct why_options *o, const uint64_t *pinned,
-	      const struct fold *fold, struct why_line *lines, size_t n)
+	      const struct fold *fold, struct why_line *lines, size_t n, struct pugmark_diag *diag)
 {
 	struct doubtful d = {.w = w, .o = o, .all.trace = dep_build_trace(w->build)};
 	int err = take_slices(&d, !o->forward || o->both, o->forward || o->both);
@@ -119,7 +118,7 @@ int why_doubt(struct why_run *w, const struct why_options *o, const uint64_t *pi
 	if (!err)
 		err = slice_doubt_new(d.all.trace, &d.all.members, o->follow, w->control, &places,
 				      &d.doubt);
-	err = err ? err : take_values(&d);
+	err = err ? err : take_values(&d, diag);
 	err = err ? err : slice_doubt_confidence(d.doubt, &d.right, pinned, d.confidence);
 	err = err ? err : tell_lines(&d, fold->n, lines, n);
 	slice_doubt_free(d.doubt);

@@ -344,7 +344,7 @@ static int compute(struct why_run *w, struct slice *s, const struct why_options 
 	if (!err && s->ranked) {
 		err = mark_by_data(w, s, o);
 		if (!err && s->pinned)
-			err = why_doubt(w, o, s->pinned, &s->fold, s->lines, s->n);
+			err = why_doubt(w, o, s->pinned, &s->fold, s->lines, s->n, diag);
 		s->pruned = err ? 0 : why_put_by_doubt(s->lines, s->n);
 	}
 	if (!err && o->format != WHY_TEXT)

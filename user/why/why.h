@@ -11,7 +11,8 @@
 enum why_what {
 	WHY_PLACE,  /* @place, the variable @variable there, the time @instance */
 	WHY_WRITE,  /* @len bytes from @offset on of what was written to @fd */
-	WHY_OUTPUT, /* the first time that @text was written to any descriptor */
+	WHY_OUTPUT, /* the first time that @text was written to a descriptor: the lowest of those
+		       that have it when it is first seen, at every 20 million instructions */
 	WHY_INPUT,  /* the same of what was read of @fd */
 	WHY_END,    /* the last instruction: where a program crashed */
 };

@@ -156,6 +156,32 @@ static void records_do_not_grow(void **state)
 	free(raw);
 }
 
+/* Long ones, which are alike. */
+static void notes_do_not_grow(void **state)
+{
+	(void)state;
+	enum { LONG = 60000 };
+	char *raw = malloc(SEGMENT_MAX_BYTES);
+	size_t len = 0;
+	long mib;
+	double seconds;
+	FILE *f = events();
+	while (len + LONG < SEGMENT_MAX_BYTES)
+		len += (size_t)sprintf(raw + len, "{\"ev\":\"note\",\"text\":\"%0*d\"}\n",
+				       LONG - 32, 0);
+	for (size_t done = 0; done < 200u << 20; done += len)
+		put_segment(f,
+			    (struct segment_header){
+				    .kind = SEGMENT_PROCESS, .n = 1, .raw_bytes = (uint32_t)len},
+			    raw);
+	fclose(f);
+	free(raw);
+	assert_int_equal(open_it(&mib, &seconds), -EFBIG);
+#ifndef __SANITIZE_ADDRESS__
+	assert_in_range(mib, 0, 2 * (SEGMENT_MAX_BYTES >> 20) + 48);
+#endif
+}
+
 static void tasks_take_their_time(void **state)
 {
 	(void)state;
@@ -249,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(records_do_not_grow, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(notes_do_not_grow, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(tasks_take_their_time, make_dir, remove_dir),
 		cmocka_unit_test(globs_are_fnmatch),
 		cmocka_unit_test(globs_take_their_time),

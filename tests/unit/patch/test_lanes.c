@@ -114,6 +114,13 @@ static void what_is_made_up_is_lost_and_no_more(void **state)
 	assert_true(take(PATCH_POSITION(2, 400), PATCH_POSITION(9, end)) > 0);
 	assert_int_equal(told, 10);
 	assert_int_equal(last_site, 9);
+	/* Nothing lies between two positions that are one, in the last chunk of all either. */
+	fill(2, UINT32_MAX, end);
+	assert_int_equal(take(PATCH_POSITION(UINT32_MAX, end), PATCH_POSITION(UINT32_MAX, end)), 0);
+	assert_int_equal(told, 0);
+	take(PATCH_POSITION(UINT32_MAX, PATCH_CHUNK_HEADER),
+	     PATCH_POSITION(UINT32_MAX, PATCH_CHUNK_HEADER));
+	assert_int_equal(told, 0);
 }
 
 /* A handler takes the next chunk between reserving and writing; then what it interrupted is

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_threads.c: signals that come while a thread is stopped and stepped are all taken when it
+ * goes on, each once, and say what they said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "user/patch/threads.h"
+
+static volatile struct seen {
+	int ready, first, value, second;
+} * seen;
+
+static void on_first(int signal, siginfo_t *info, void *context)
+{
+	(void)signal, (void)context;
+	seen->first++;
+	seen->value = info->si_value.sival_int;
+}
+static void on_second(int signal)
+{
+	(void)signal;
+	seen->second++;
+}
+
+static void run_child(void)
+{
+	struct sigaction first = {.sa_sigaction = on_first, .sa_flags = SA_SIGINFO};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigaction(SIGUSR1, &first, NULL);
+	signal(SIGUSR2, on_second);
+	for (;;)
+		seen->ready = 1;
+}
+
+static void test_no_signal_is_lost(void **state)
+{
+	(void)state;
+	struct threads all = {0};
+	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	if (!pid)
+		run_child();
+	while (!seen->ready)
+		usleep(1000);
+	int err = threads_stop(&all, pid);
+	if (err == -EBUSY) {
+		kill(pid, SIGKILL);
+		print_message("SKIP: no process may be traced here\n");
+		skip();
+	}
+	assert_int_equal(err, 0);
+	assert_int_equal(sigqueue(pid, SIGUSR1, (union sigval){.sival_int = 4711}), 0);
+	assert_int_equal(kill(pid, SIGUSR2), 0);
+	for (int i = 0; i < 8; i++)
+		assert_true(threads_step(&all, 0));
+	threads_release(&all);
+	for (int i = 0; i < 5000 && !(seen->first && seen->second); i++)
+		usleep(1000);
+	assert_int_equal(seen->first, 1);
+	assert_int_equal(seen->value, 4711);
+	assert_int_equal(seen->second, 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_signal_is_lost),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
