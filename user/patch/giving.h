@@ -18,14 +18,14 @@ struct giving {
 	} code[64];
 	uint32_t n_code;
 	uint64_t old_local; /* what an earlier recording has left, with its rings; 0: nothing */
-	/* Without entries; what is to be shared of the memfd stands there. It is in the memfd
-	 * before anything is mapped, with no address of what is shared and of the rings: whoever
-	 * finds the process, were it left there now, can take the memory back. */
-	struct patch_record record;
 	/* What became of it: */
 	uint64_t local;	     /* where; the rings are behind PATCH_LOCAL_BYTES */
 	uint64_t stopped_ns; /* how long all its threads were; giving_to_running() */
 	const char *why;     /* what stands against it */
+	/* Without entries; what is to be shared of the memfd stands there. It is in the memfd
+	 * before anything is mapped, with no address of what is shared and of the rings: whoever
+	 * finds the process, were it left there now, can take the memory back. */
+	struct patch_record record;
 };
 
 /* To the stopped process @t; the memfd has no bytes yet but the record and a header that leads

@@ -15,14 +15,18 @@ static volatile uint64_t word = 0x1122334455667788;
 static uint64_t other_word;
 
 /* Its bytes are to stay. */
-static __attribute__((noipa)) int function(int x)
+static __attribute__((noinline)) int function(int x)
 {
 	return x * 7 + 3;
 }
 
-struct written {
+/* A record with one entry. */
+union written {
 	struct patch_record record;
-	struct patch_entry entry;
+	struct {
+		uint8_t before[sizeof(struct patch_record)];
+		struct patch_entry entry;
+	};
 };
 
 /* A child that was given memory, of which the recorder has ended. */
@@ -36,7 +40,7 @@ static struct giving abandoned(void)
 	return g;
 }
 
-static void write_record(const struct giving *g, const struct written *w)
+static void write_record(const struct giving *g, const union written *w)
 {
 	int fd = given_open(g);
 	assert_int_equal(pwrite(fd, w, sizeof(*w), g->off_record), sizeof(*w));
@@ -57,7 +61,8 @@ static void test_no_other_bytes_are_restored(void **state)
 {
 	(void)state;
 	struct giving g = abandoned();
-	struct written w = {.record = g.record, .entry = {.addr = (uintptr_t)function, .len = 8}};
+	union written w = {.record = g.record};
+	w.entry = (struct patch_entry){.addr = (uintptr_t)function, .len = 8};
 	uint64_t was = read_word(g.pid, function);
 	w.record.n_entries = 1;
 	w.record.regions[0].text_from = (uintptr_t)function;
@@ -86,7 +91,7 @@ static void test_no_other_words_are_restored(void **state)
 {
 	(void)state;
 	struct giving g = abandoned();
-	struct written w = {.record = g.record};
+	union written w = {.record = g.record};
 	w.record.n_words = 1;
 	w.record.words[0] = (struct patch_word){
 		.addr = (uintptr_t)&word, .was = 0x4141414141414141, .now = word, .written = 1};
@@ -103,7 +108,7 @@ static void test_no_other_memory_is_cleared(void **state)
 	static uint8_t memory[PATCH_RINGS * PATCH_RING_BYTES + 4096];
 	memset(memory, 0x77, sizeof(memory));
 	struct giving g = abandoned();
-	struct written w = {.record = g.record};
+	union written w = {.record = g.record};
 	w.record.rings = (uintptr_t)memory;
 	write_record(&g, &w);
 	assert_int_equal(remains_remove(g.pid), -EBADMSG);
@@ -117,7 +122,7 @@ static void test_no_other_mapping_goes(void **state)
 	(void)state;
 	other_word = 5;
 	struct giving g = abandoned();
-	struct written w = {.record = g.record};
+	union written w = {.record = g.record};
 	uint64_t ino = given_at(g.pid, g.code[0].addr);
 	w.record.shared = (uintptr_t)&other_word & ~4095ull;
 	write_record(&g, &w);
@@ -131,7 +136,7 @@ static void test_what_was_given_by_half_is_taken_back(void **state)
 {
 	(void)state;
 	struct giving g = abandoned();
-	struct written w = {.record = g.record};
+	union written w = {.record = g.record};
 	uint64_t ino = given_at(g.pid, g.code[0].addr);
 	w.record.shared = w.record.rings = 0;
 	write_record(&g, &w);
