@@ -8,8 +8,8 @@
 #include "user/patch/giving.h"
 #include "user/patch/header.h"
 #include "user/patch/remains.h"
-#include "user/patch/surgeon.h"
-#include "user/patch/unwinders.h"
+#include "user/patch/process/surgeon.h"
+#include "user/patch/text/unwinders.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include "user/kernel/bindings.h"
 #include "user/patch/lanes.h"
 #include "user/patch/placing_apart.h"
-#include "user/patch/tracee.h"
+#include "user/patch/process/tracee.h"
 
 /* A module as it may be patched in any process. */
 struct patch_module {

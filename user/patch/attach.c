@@ -3,10 +3,10 @@
 #include "user/patch/attach.h"
 
 #include "offline/base/clock.h"
-#include "user/patch/frames.h"
-#include "user/patch/patches.h"
-#include "user/patch/surgeon.h"
-#include "user/patch/threads.h"
+#include "user/patch/process/frames.h"
+#include "user/patch/text/patches.h"
+#include "user/patch/process/surgeon.h"
+#include "user/patch/process/threads.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,10 +10,10 @@
 #include "user/patch/detach.h"
 #include "user/patch/late.h"
 #include "user/patch/object.h"
-#include "user/patch/patches.h"
+#include "user/patch/text/patches.h"
 #include "user/patch/possible.h"
 #include "user/patch/remains.h"
-#include "user/patch/threads.h"
+#include "user/patch/process/threads.h"
 #include "user/patch/tsc_clock.h"
 
 #include <errno.h>

@@ -4,12 +4,12 @@
 #include "user/patch/detach.h"
 
 #include "offline/base/clock.h"
-#include "user/patch/frames.h"
+#include "user/patch/process/frames.h"
 #include "user/patch/holders.h"
-#include "user/patch/patches.h"
-#include "user/patch/surgeon.h"
-#include "user/patch/threads.h"
-#include "user/patch/unwinders.h"
+#include "user/patch/text/patches.h"
+#include "user/patch/process/surgeon.h"
+#include "user/patch/process/threads.h"
+#include "user/patch/text/unwinders.h"
 
 #include <errno.h>
 #include <stdlib.h>

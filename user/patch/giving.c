@@ -4,7 +4,7 @@
 
 #include "offline/base/clock.h"
 #include "offline/base/write_all.h"
-#include "user/patch/threads.h"
+#include "user/patch/process/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>

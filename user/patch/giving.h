@@ -5,7 +5,7 @@
 #define USER_PATCH_GIVING_H
 
 #include "offline/patch/layout.h"
-#include "user/patch/tracee.h"
+#include "user/patch/process/tracee.h"
 
 /* What the kernel calls a mapping of it. */
 #define GIVEN_MAPPED "/memfd:pugmark (deleted)"

@@ -5,7 +5,7 @@
 #define USER_PATCH_HEADER_H
 
 #include "user/patch/area.h"
-#include "user/patch/unwinders.h"
+#include "user/patch/text/unwinders.h"
 
 /* Completes @header, which is that of the region before, or a new one, for region @i, and puts it
  * in the region's code; writes the file that debuggers are to find. */

@@ -7,7 +7,7 @@
 
 #include "user/kernel/record_options.h"
 #include "user/patch/area.h"
-#include "user/patch/tracee.h"
+#include "user/patch/process/tracee.h"
 
 /* *@possible: this kernel places many probes at once, no values are captured, and nothing of the
  * modules runs before the program begins: none has a function that the dynamic linker calls to find

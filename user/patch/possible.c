@@ -3,8 +3,8 @@
 #include "user/patch/possible.h"
 
 #include "user/patch/remains.h"
-#include "user/patch/threads.h"
-#include "user/patch/tracee.h"
+#include "user/patch/process/threads.h"
+#include "user/patch/process/tracee.h"
 
 #include <stdbool.h>
 #include <stdio.h>

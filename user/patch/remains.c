@@ -7,8 +7,8 @@
 #include "offline/patch/layout.h"
 #include "user/patch/detach.h"
 #include "user/patch/giving.h"
-#include "user/patch/record_check.h"
-#include "user/patch/tracee.h"
+#include "user/patch/text/record_check.h"
+#include "user/patch/process/tracee.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/patch/threads.h"
+#include "user/patch/process/threads.h"
 
 static volatile struct seen {
 	int ready, first, value, second;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* record_check.c: see record_check.h. */
-#include "user/patch/record_check.h"
+#include "user/patch/text/record_check.h"
 
 #include "offline/base/search.h"
-#include "user/patch/tracee.h"
-#include "user/patch/unwinders.h"
+#include "user/patch/process/tracee.h"
+#include "user/patch/text/unwinders.h"
 
 #include <errno.h>
 #include <fcntl.h>

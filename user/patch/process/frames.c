@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* frames.c: see frames.h. */
-#include "user/patch/frames.h"
+#include "user/patch/process/frames.h"
 
 #include "offline/base/sigframe.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* threads.c: see threads.h. */
-#include "user/patch/threads.h"
+#include "user/patch/process/threads.h"
 
 #include "offline/base/clock.h"
 

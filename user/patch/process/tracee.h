@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* tracee.h: a process that is stopped by ptrace, its memory, and system calls made in its name. */
-#ifndef USER_PATCH_TRACEE_H
-#define USER_PATCH_TRACEE_H
+#ifndef USER_PATCH_PROCESS_TRACEE_H
+#define USER_PATCH_PROCESS_TRACEE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* patches.h: writing what struct patch_record (offline/patch/layout.h) says into a process whose
  * threads are stopped, and taking it back. */
-#ifndef USER_PATCH_PATCHES_H
-#define USER_PATCH_PATCHES_H
+#ifndef USER_PATCH_TEXT_PATCHES_H
+#define USER_PATCH_TEXT_PATCHES_H
 
 #include "offline/patch/layout.h"
-#include "user/patch/tracee.h"
+#include "user/patch/process/tracee.h"
 
 /* Where a thread must not stand while patches are written: behind the start of one, or between a
  * witness and the instruction that carries it, where its event would be told twice, or not at all.

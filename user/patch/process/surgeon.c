@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* surgeon.c: see surgeon.h. */
-#include "user/patch/surgeon.h"
+#include "user/patch/process/surgeon.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 /* frames.h: where signals have interrupted a stopped thread, by the frames that the kernel made for
  * their handlers (offline/base/sigframe.h): from the stack pointer up to the end of that stack, or
  * 8 MiB of it. */
-#ifndef USER_PATCH_FRAMES_H
-#define USER_PATCH_FRAMES_H
+#ifndef USER_PATCH_PROCESS_FRAMES_H
+#define USER_PATCH_PROCESS_FRAMES_H
 
-#include "user/patch/tracee.h"
+#include "user/patch/process/tracee.h"
 
 /* Calls @frame for each instruction pointer that such a frame may lead back to. @maps: what the
  * stopped process has mapped. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* patches.c: see patches.h. The text is read and written by pages, in one go for each. */
-#include "user/patch/patches.h"
+#include "user/patch/text/patches.h"
 
 #include "offline/base/search.h"
-#include "user/patch/unwinders.h"
+#include "user/patch/text/unwinders.h"
 
 #include <errno.h>
 #include <stdlib.h>

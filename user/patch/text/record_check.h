@@ -4,8 +4,8 @@
  * given up rights that the process has: what they write there must change nothing in it. So bytes
  * are restored only where the process's file has them, words only where they lead to our code. That
  * the record's counts and lengths hold together is the caller's to see before. */
-#ifndef USER_PATCH_RECORD_CHECK_H
-#define USER_PATCH_RECORD_CHECK_H
+#ifndef USER_PATCH_TEXT_RECORD_CHECK_H
+#define USER_PATCH_TEXT_RECORD_CHECK_H
 
 #include "offline/patch/layout.h"
 

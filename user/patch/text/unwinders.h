@@ -7,11 +7,11 @@
  *                     an ELF file for each region (object.h)
  *
  * Both are words of data. No text of these libraries is changed. */
-#ifndef USER_PATCH_UNWINDERS_H
-#define USER_PATCH_UNWINDERS_H
+#ifndef USER_PATCH_TEXT_UNWINDERS_H
+#define USER_PATCH_TEXT_UNWINDERS_H
 
 #include "offline/patch/layout.h"
-#include "user/patch/tracee.h"
+#include "user/patch/process/tracee.h"
 
 struct unwinders {
 	uint64_t find, find_was; /* the pointer's address and value; 0: it is not there */

@@ -2,8 +2,8 @@
 /* surgeon.h: what is done to stopped processes is done by a child of the recorder, which no signal
  * meant for that reaches: a recorder that is killed meanwhile leaves nothing half done. Where the
  * child itself is killed the kernel lets all go that it had stopped. */
-#ifndef USER_PATCH_SURGEON_H
-#define USER_PATCH_SURGEON_H
+#ifndef USER_PATCH_PROCESS_SURGEON_H
+#define USER_PATCH_PROCESS_SURGEON_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  * of such a call begins anew. They are asked all at once and waited for together, so that how long
  * it takes does not grow with how many run. Until they go on they come before others: a thread that
  * sleeps has to come to a processor to stop. */
-#ifndef USER_PATCH_THREADS_H
-#define USER_PATCH_THREADS_H
+#ifndef USER_PATCH_PROCESS_THREADS_H
+#define USER_PATCH_PROCESS_THREADS_H
 
 #include <signal.h>
 #include <stdbool.h>

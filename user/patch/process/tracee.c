@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* tracee.c: see tracee.h. */
-#include "user/patch/tracee.h"
+#include "user/patch/process/tracee.h"
 
 #include "offline/elf/private_elf.h"
 #include "user/file/maps_lines.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* unwinders.c: see unwinders.h. */
-#include "user/patch/unwinders.h"
+#include "user/patch/text/unwinders.h"
 
 #include <errno.h>
 #include <link.h>
