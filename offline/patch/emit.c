@@ -370,13 +370,10 @@ static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint
 		       uint32_t room, struct patch_made *out)
 {
 	const struct patch_place *p = spec->place;
-	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
-	/* A call keeps its length by prefixes without meaning, so that it returns where it did. */
-	uint8_t at = call ? p->len - 5 : 0;
+	bool call = patch_place_calls(p);
 	static const uint8_t prefixes[2] = {0x2e, 0x67};
 
 	memcpy(out->bytes, spec->bytes, p->len);
-	memset(out->bytes, prefixes[at == 1], at);
 	if (p->island) {
 		uint64_t bias = spec->addr - p->addr;
 
@@ -387,6 +384,9 @@ static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint
 		out->bytes[1] = p->island - (p->addr + 2);
 		return;
 	}
+	/* A call keeps its length by prefixes without meaning, so that it returns where it did. */
+	uint8_t at = call ? p->len - 5 : 0;
+	memset(out->bytes, prefixes[at == 1], at);
 	make_jump(c, call ? 0xe8 : 0xe9, spec->addr + at, off, out->bytes + at);
 }
 
@@ -420,7 +420,7 @@ static uint32_t decode(const struct patch_spec *spec, struct original *o, uint32
 	while (*of < n && o[*of].at != p->event_at)
 		++*of;
 	bool indirect = p->form == PATCH_CALL_IND || p->form == PATCH_JMP_IND;
-	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+	bool call = patch_place_calls(p);
 	if (*of >= n || (indirect && !o[n - 1].readable) ||
 	    (spec->capture & PUGMARK_CAPTURE_TARGET && *of + 1 != n))
 		return 0;
@@ -454,6 +454,16 @@ static uint32_t emit_room(struct patch_code *c, const struct patch_spec *spec,
 	return at;
 }
 
+/* A call that has become a jump: what it pushes, which goes back to @addr. */
+static void push_return(struct patch_code *c, const struct event *e, uint64_t addr)
+{
+	note_state(c, e, 0, false);
+	asm_byte(c, 0x68); /* push, with the sign of the lower half */
+	asm_word(c, (uint32_t)addr);
+	note_state(c, e, 8, false);
+	asm_store_imm(c, (struct asm_mem){ASM_SP, 4}, addr >> 32);
+}
+
 static void emit(struct patch_code *c, const struct patch_spec *spec, const struct original *o,
 		 uint32_t n, uint32_t of, struct patch_made *made)
 {
@@ -464,7 +474,9 @@ static void emit(struct patch_code *c, const struct patch_spec *spec, const stru
 
 	patch_code_append(c, NULL, 0, 16);
 	made->off = c->len;
-	e.called = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+	if (patch_place_calls(p) && p->island)
+		push_return(c, &e, spec->addr + p->code_len);
+	e.called = patch_place_calls(p);
 	e.head = PATCH_HEAD_SET | spec->site;
 	e.rare = spec->site | (e.called ? PATCH_RARE_CALLED : 0) |
 		 (uint32_t)p->words << PATCH_RARE_WORDS;

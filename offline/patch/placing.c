@@ -200,7 +200,7 @@ static bool try_span(const struct finder *f, uint32_t k, uint32_t block, uint32_
 	if (needed < JUMP_BYTES && !found.island)
 		return false;
 	if (found.room)
-		spans_take(f->spans, found.room, found.room + found.room_len);
+		spans_hold(f->spans, found.room, found.room + found.room_len);
 	spans_take(f->spans, found.addr + found.code_len, found.addr + found.len);
 	if (found.island)
 		spans_take(f->spans, found.island, found.island + JUMP_BYTES);
@@ -309,6 +309,8 @@ static void hold_places(const struct finder *f)
 		else
 			spans_hold(f->spans, f->model->blocks[b].addr,
 				   f->model->blocks[b].addr + f->model->blocks[b].size);
+		if (p->form && p->island)
+			spans_hold(f->spans, p->island, p->island + JUMP_BYTES);
 	}
 }
 

@@ -68,6 +68,13 @@ struct patch_place {
 	uint8_t cond;	/* PATCH_JCC */
 };
 
+/* Whether the last of what is patched is a call. It becomes a call of the same length, or, where it
+ * is too short for that, a jump to an island: then the trampoline pushes the return address. */
+static inline bool patch_place_calls(const struct patch_place *p)
+{
+	return p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+}
+
 struct patch_placing {
 	struct patch_place *places; /* one for each site of the plan, heap */
 	uint32_t n;

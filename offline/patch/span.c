@@ -87,11 +87,10 @@ void spans_hold(struct spans *s, uint64_t from, uint64_t to)
 	set_bits(s, s->held, from, to);
 }
 
-/* Also what lies in blocks that nothing reaches, whose bytes are idle to others. */
 static bool is_held(const struct spans *s, uint64_t from, uint64_t to)
 {
 	for (uint64_t at = from - s->model->text_addr; at < to - s->model->text_addr; at++)
-		if ((s->held[at / 8] | s->taken[at / 8]) >> at % 8 & 1)
+		if (s->held[at / 8] >> at % 8 & 1)
 			return true;
 	return false;
 }
@@ -272,7 +271,7 @@ static bool try_span(const struct spans *s, uint32_t first, uint32_t last, uint3
 	bool call = form == PATCH_CALL || form == PATCH_CALL_IND;
 
 	if (form == PATCH_NONE || last - first >= PATCH_INSNS_MAX || len > PATCH_BYTES_MAX ||
-	    (call && (len > CALL_BYTES_MAX || needed < JUMP_BYTES)))
+	    (call && needed == JUMP_BYTES && len > CALL_BYTES_MAX))
 		return false;
 	if (len < needed && !goes_on(end) && is_padding(s, from + len, needed - len) &&
 	    is_free(s, from + len, needed - len))

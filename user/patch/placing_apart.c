@@ -154,8 +154,7 @@ static bool is_sound(const struct patch_place *p, const struct text_span *span)
 		return p->reason != PATCH_CAN;
 	if (p->edge && p->form != PATCH_JCC)
 		return false;
-	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
-	uint8_t least = p->island && !call ? SHORT_JUMP_BYTES : JUMP_BYTES;
+	uint8_t least = p->island ? SHORT_JUMP_BYTES : JUMP_BYTES;
 	return p->len >= least && p->len <= PATCH_BYTES_MAX && p->code_len <= p->len &&
 	       p->event_at < p->code_len && p->cond < CONDITIONS && is_offset(p->cfa_off) &&
 	       is_within(span, p->addr, p->len) &&

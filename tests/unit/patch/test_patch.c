@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,30 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	memcpy(u->uc_mcontext.gregs, home.uc_mcontext.gregs, sizeof(gregset_t));
 }
 
+/* A call of two bytes, alone in a block that is jumped to, which becomes a jump to an island. */
+__asm__(".pushsection .text\n"
+	"	.type	calls_shortly, @function\n"
+	"calls_shortly:\n"
+	"	.cfi_startproc\n"
+	"	push	%rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	test	%edi, %edi\n"
+	"	jne	2f\n"
+	"1:	movabs	$0x123456789, %rbx\n"
+	"	mov	%rbx, %rax\n"
+	"	pop	%rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"2:\n"
+	"short_call:\n"
+	"	call	*%rdx\n"
+	"	jmp	1b\n"
+	"	.cfi_endproc\n"
+	"	.size	calls_shortly, . - calls_shortly\n"
+	".popsection\n");
+extern const uint8_t short_call[];
+
 static void *map(size_t bytes, int more)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE | more, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -93,15 +118,32 @@ static void *map(size_t bytes, int more)
 	return at;
 }
 
-/* Sites of all kinds, wherever an instruction is long enough. */
-static uint32_t choose_sites(void)
+static void set_capture(struct pugmark_plan_site *s, const struct pugmark_insn *insn)
+{
+	bool indirect = insn->kind == PUGMARK_INSN_CALL_IND || insn->kind == PUGMARK_INSN_JMP_IND;
+
+	if (rnd() & 1)
+		s->capture |= PUGMARK_CAPTURE_RET;
+	if (rnd() % 4 == 0)
+		s->capture |= PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT;
+	if (s->cfa_reg == PUGMARK_CFA_UNKNOWN)
+		s->capture = 0;
+	if (insn->kind == PUGMARK_INSN_JCC && rnd() & 1)
+		s->capture |= PUGMARK_CAPTURE_FLAGS;
+	if (indirect && rnd() & 1)
+		s->capture |= PUGMARK_CAPTURE_TARGET;
+}
+
+/* Sites of all kinds, wherever an instruction is long enough; and the short call. */
+static uint32_t choose_sites(uint32_t shortly)
 {
 	const struct pugmark_model *m = w.model;
 	uint32_t n = 0, step = m->n_insns / SITES / 3 + 1;
 
-	for (uint32_t b = 0; b < m->n_blocks && n < SITES; b++) {
+	for (uint32_t k = 0; k < m->n_blocks && n < SITES; k++) {
+		uint32_t b = k ? k - (k <= shortly) : shortly;
 		const struct pugmark_block *block = &m->blocks[b];
-		uint32_t i = block->insn + rnd() % (block->n_insns + !block->n_insns);
+		uint32_t i = block->insn + (k ? rnd() % (block->n_insns + !block->n_insns) : 0);
 		uint64_t addr = m->text_addr + m->insns[i].off;
 		struct pugmark_cfa cfa = pugmark_model_cfa_at(m, addr);
 		struct site_operand operand;
@@ -114,20 +156,16 @@ static uint32_t choose_sites(void)
 						.cfa_reg = cfa.reg,
 						.cfa_off = cfa.offset,
 						.operand = operand.target};
-		if (rnd() & 1)
-			s->capture |= PUGMARK_CAPTURE_RET;
-		if (rnd() % 4 == 0)
-			s->capture |= PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT;
-		if (cfa.reg == PUGMARK_CFA_UNKNOWN)
-			s->capture = 0;
-		if (m->insns[i].kind == PUGMARK_INSN_JCC && rnd() & 1)
-			s->capture |= PUGMARK_CAPTURE_FLAGS;
-		if ((m->insns[i].kind == PUGMARK_INSN_CALL_IND ||
-		     m->insns[i].kind == PUGMARK_INSN_JMP_IND) &&
-		    rnd() & 1)
-			s->capture |= PUGMARK_CAPTURE_TARGET;
+		set_capture(s, &m->insns[i]);
 	}
 	return n;
+}
+
+static int note_base(struct dl_phdr_info *info, size_t bytes, void *base)
+{
+	(void)bytes;
+	*(uint64_t *)base = info->dlpi_addr;
+	return 1;
 }
 
 static void emit_all(uint32_t n)
@@ -205,7 +243,11 @@ static int make_world(void **state)
 	on.sa_sigaction = on_trap;
 	sigaction(SIGTRAP, &on, NULL);
 	assert_int_equal(pugmark_model_open("/proc/self/exe", &w.model, &diag), 0);
-	uint32_t n = choose_sites();
+	uint64_t base = 0;
+	dl_iterate_phdr(note_base, &base);
+	uint32_t shortly = pugmark_model_block_at(w.model, (uint64_t)short_call - base);
+	assert_true(shortly != PUGMARK_NONE);
+	uint32_t n = choose_sites(shortly);
 	assert_int_equal(patch_placing_find(w.model, w.sites, n, &w.placing), 0);
 	/* Flags that are kept take the register by which some of these find their target. */
 	for (uint32_t i = 0; i < n; i++)
@@ -250,11 +292,23 @@ static struct patch_ring *ring(void)
 	return r;
 }
 
+static uint64_t return_of(const struct patch_place *p)
+{
+	return p->addr + p->code_len + w.bias;
+}
+
+/* Whether the trampoline does that, and nothing else before the event. */
+static bool pushes(uint32_t i)
+{
+	const struct patch_place *p = &w.placing.places[i];
+
+	return patch_place_calls(p) && p->island && !p->event_at;
+}
+
 /* Registers, and on the stack a return address of ours, or another. */
 static uint64_t set_out(uint32_t i, enum way way, uint64_t *cfa)
 {
 	const struct patch_place *p = &w.placing.places[i];
-	bool called = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	uint64_t sp = ((uint64_t)w.stack + STACK / 2 + rnd() % 4096) & ~7ull;
 	uint64_t ret =
 		w.model->text_addr + w.bias + rnd() % (w.model->text_end - w.model->text_addr);
@@ -285,9 +339,11 @@ static uint64_t set_out(uint32_t i, enum way way, uint64_t *cfa)
 	/* What the instructions before the witness do is theirs. */
 	enter[REG_RIP] = w.code.addr + w.made[i].event;
 	enter[REG_RSP] = sp;
-	if (called) {
+	if (pushes(i)) {
+		enter[REG_RIP] = w.code.addr + w.made[i].off;
+	} else if (patch_place_calls(p)) {
 		enter[REG_RSP] -= 8;
-		*(uint64_t *)(sp - 8) = p->addr + p->code_len + w.bias;
+		*(uint64_t *)(sp - 8) = return_of(p);
 	}
 	return sp;
 }
@@ -389,6 +445,11 @@ static bool run(uint32_t i, enum way way)
 	bool told = !p->edge || !taken;
 	if (!told && ring())
 		assert_int_equal(ring()->next, at);
+	if (pushes(i)) {
+		enter[REG_RSP] -= 8;
+		assert_int_equal(*(uint64_t *)enter[REG_RSP], return_of(p));
+		*(uint64_t *)(w.before + (enter[REG_RSP] - (uint64_t)w.stack)) = return_of(p);
+	}
 	for (int k = 0; k < 16; k++)
 		if (live >> k & 1 || k == 4 || k == 3 || k == 5 || k > 11)
 			assert_int_equal(left[greg_of[k]], enter[greg_of[k]]);
@@ -417,7 +478,7 @@ static bool run(uint32_t i, enum way way)
 
 static void every_trampoline_preserves_and_tells(void **state)
 {
-	uint32_t ran = 0, edges = 0, forms[PATCH_INSN + 1] = {0};
+	uint32_t ran = 0, edges = 0, n_pushes = 0, forms[PATCH_INSN + 1] = {0};
 
 	(void)state;
 	/* The first event of a thread is for the probe. */
@@ -439,6 +500,7 @@ static void every_trampoline_preserves_and_tells(void **state)
 				if (run(i, way)) {
 					ran++;
 					edges += w.placing.places[i].edge;
+					n_pushes += pushes(i);
 					forms[w.placing.places[i].form]++;
 				}
 	}
@@ -449,6 +511,8 @@ static void every_trampoline_preserves_and_tells(void **state)
 	for (int form = PATCH_CALL; form <= PATCH_INSN; form++)
 		if (form != PATCH_JMP_IND && form != PATCH_CALL_IND)
 			assert_true(forms[form] > 50);
+	print_message("%u of them push what a short call would have pushed\n", n_pushes);
+	assert_true(n_pushes > 0);
 	print_message("%u of them tell one way of a conditional jump alone\n", edges);
 	assert_true(SANITIZED || edges > 5);
 }
@@ -461,7 +525,7 @@ static void patches_keep_their_length(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < w.placing.n; i++) {
 		const struct patch_place *p = &w.placing.places[i];
-		bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+		bool call = patch_place_calls(p) && !p->island;
 		const uint8_t *jump = w.made[i].bytes + (call ? p->len - 5 : 0);
 		uint64_t end = p->addr + (call ? p->len : 5);
 		int32_t rel;
