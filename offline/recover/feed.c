@@ -95,7 +95,7 @@ int parser_feed(struct parser *p, const struct pugmark_witness_event *e)
 static inline bool may_be_short(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	return e->kind == PUGMARK_EVENT_WITNESS && p->position <= AT_CALL && !p->n_handlers &&
-	       !p->lost && !p->holds && p->begun && e->module < p->n_modules &&
+	       !p->lost && !p->holds && !p->attach_waits && p->begun && e->module < p->n_modules &&
 	       p->bias[e->module] == e->bias && p->bias_known >> e->module & 1;
 }
 
@@ -166,8 +166,7 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 	default:
 		break;
 	}
-	if (e->kind != PUGMARK_EVENT_ATTACH)
-		p->attach_cfa = 0;
+	parser_attach_end(p, e);
 	return p->own_notes.failed ? -ENOMEM : 0;
 }
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # attach_signal.sh: attaching to a process that waits, as a shell does for its children: the first that
 # is seen of it is a signal. Its trace begins in the functions that the signal finds open, has the
-# handler on top of them, and goes on where that returns to: in modes full, casper and best, without a
+# handler on top of them, and goes on where that returns to (where it is not known what comes next there,
+# the innermost function is seen when its next event comes): in modes full, casper and best, without a
 # gap; on the stack that the signal finds and on one of the handler's own, out of a callback, in code
 # of the program itself, with a handler that is not traced but calls back, and without one; and below
 # 100,000 frames. By process, by program, and by program with --cgroup and --pid-namespace.
@@ -26,7 +27,7 @@ steps() { # MODULE
 		BEGIN { while (("nm program" | getline line) > 0) {
 			split(line, f, " ")
 			sub(/^0+/, "", f[1])
-			if (f[3] ~ /^(main|begin|waits|spins|dive|leaf|middle|handler|called)$/) name[f[1]] = f[3]
+			if (f[3] ~ /^(main|begin|waits|spins|rounds|dive|leaf|middle|handler|called)$/) name[f[1]] = f[3]
 		} }
 		$2 == "gap" { print "gap", $3 }
 		$2 == "call" { sub(/.*:/, "", $5); if ($5 in name) print "call", name[$5] }
@@ -101,6 +102,19 @@ ret spins
 $leaf
 ret begin
 ret main"
+	[rounds]="attach main
+attach begin
+$handler
+$leaf
+$leaf
+$middle
+$leaf
+$leaf
+$middle
+ret rounds
+$leaf
+ret begin
+ret main"
 	[default]="$waits"
 )
 expected[deep]="attach main
@@ -119,10 +133,14 @@ ret main"
 expected[alt]=${expected[pause]}
 expected[alt-spin]=${expected[spin]}
 
-for how in pause alt callback foreign spin alt-spin deep default; do
+for how in pause alt callback foreign spin alt-spin rounds deep default; do
 	attach "$how" process --mode full --twin casper --twin best
 	for module in 0 1 2; do
 		steps $module >did
+		if [ "$how" = rounds ]; then # seen before the handler or behind it
+			claim "$how, plan $module: it was there before" is "$(grep -c '^attach rounds' did)" 1
+			sed -i '/^attach rounds/d' did
+		fi
 		claim "$how, plan $module: what was done, from the signal on" \
 			same <(echo "${expected[$how]}") did
 	done

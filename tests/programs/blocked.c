@@ -40,7 +40,7 @@ int lib_forks(int (*f)(int), int i)
 #else
 #define FN __attribute__((noipa))
 
-static volatile int came;
+static volatile int came, twice = 2;
 
 FN static int leaf(int i)
 {
@@ -78,6 +78,21 @@ FN static int spins(int i)
 	return middle(i) + i;
 }
 
+/* The same, before a call that is one of several which may come next, by two decisions: neither has
+ * all that the other one has. */
+FN static int rounds(int i)
+{
+	for (int a = 0; a < twice; a++) {
+		for (int b = 0; b < twice; b++) {
+			while (!came)
+				i++;
+			i = leaf(i);
+		}
+		i = middle(i);
+	}
+	return i;
+}
+
 FN static int dive(int depth, int (*f)(int), int i)
 {
 	return depth ? dive(depth - 1, f, i) + leaf(depth) : f(i);
@@ -85,7 +100,7 @@ FN static int dive(int depth, int (*f)(int), int i)
 
 FN static int (*choose(const char *how))(int)
 {
-	return strstr(how, "spin") ? spins : waits;
+	return strstr(how, "spin") ? spins : strstr(how, "rounds") ? rounds : waits;
 }
 
 FN static int begin(const char *how, int (*f)(int))

@@ -5,6 +5,7 @@
 # `conclude` is the last line.
 
 # shellcheck disable=SC2034 # for those who source this
+: "${PUGMARK:?is to say which pugmark is tried: make check sets it}"
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 passed=0 failed=0 skipped=0
 started=() # processes that are killed at the end

@@ -4,6 +4,7 @@
  * calls are frames of ours with the call in progress; between them lies code that is not traced.
  * The thread is at its first event, or wherever a signal finds it that comes before. */
 #include "offline/recover/explain/explain.h"
+#include "offline/recover/grammar/grammar.h"
 #include "offline/recover/stack/cursor.h"
 
 #include <stdlib.h>
@@ -54,6 +55,7 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 	uint32_t n = slots ? read_slots(p, e, slots) : 0;
 	bool complete = n && !e->stack[e->stack_words - 1];
 	p->notes->failed |= e->stack_words && !slots;
+	p->attach_waits = false;
 	if (!goes_on(p, e)) {
 		p->attach_cfa = p->attach_ret = 0;
 		p->attach_boundary = complete ? BELOW_ROOT : BELOW_GAP;
@@ -83,10 +85,11 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 	free(slots);
 }
 
-/* In a function of ours, whose frame the attach has told. */
+/* In a function of ours, whose frame the attach has told: before a decision that leads to the
+ * instruction, or about to make a call whose event has been. */
 static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 {
-	if (at->next == PUGMARK_NONE || at->next & (PUGMARK_POINT_PASSED | PUGMARK_POINT_AFTER) ||
+	if (at->next == PUGMARK_NONE || at->next & PUGMARK_POINT_AFTER ||
 	    (at->cfa && at->cfa != cfa))
 		return false;
 	struct frame f = {
@@ -94,11 +97,17 @@ static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 		.module = at->module,
 		.cfa = cfa,
 		.ret = p->attach_ret,
-		.decision = parser_decision_before(p->plans[at->module], at->func, at->next),
 	};
-	if (f.decision == PUGMARK_NONE || !open(p, f))
+	bool calls = at->next & PUGMARK_POINT_PASSED;
+	if (calls)
+		f.node = PUGMARK_POINT_NODE(at->next);
+	else
+		f.decision = parser_decision_before(p->plans[at->module], at->func, at->next);
+	if ((calls ? node_at(p, at->module, f.node)->kind != PUGMARK_NODE_KIND_UNKNOWN
+		   : f.decision == PUGMARK_NONE) ||
+	    !open(p, f))
 		return false;
-	p->position = AT_DECISION;
+	p->position = calls ? AT_CALL : AT_DECISION;
 	p->begun = true;
 	return true;
 }
@@ -119,9 +128,45 @@ bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e
 	return true;
 }
 
+void parser_attach_waits(struct parser *p)
+{
+	if (p->attach_waits || !p->attach_cfa)
+		return;
+	p->attach_waits = true;
+	p->attach_n = p->n;
+}
+
+void parser_attach_end(struct parser *p, const struct pugmark_witness_event *e)
+{
+	bool in_handler = p->n > p->attach_n, was = p->attach_in_handler;
+	p->attach_in_handler = in_handler;
+	if (e->kind == PUGMARK_EVENT_ATTACH ||
+	    (p->attach_waits && (e->kind == PUGMARK_EVENT_SIGNAL || in_handler || was)))
+		return;
+	p->attach_waits = false;
+	p->attach_cfa = 0;
+}
+
+/* Whether the event is of what a call in the frame that the attach has told of has made. */
+static bool is_called_there(const struct parser *p, const struct lookahead *la)
+{
+	const struct pugmark_plan_node *n = node_at(p, la->from, la->origin);
+	return la->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN &&
+	       la->cfa == p->attach_cfa - n->height;
+}
+
 void ask_attached(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	if (p->attach_cfa && (!la->own_cfa || pugmark_event_cfa(la->e) == p->attach_cfa))
+	bool same = la->own_cfa && pugmark_event_cfa(la->e) == p->attach_cfa;
+	if (!p->attach_cfa)
+		return;
+	if (!p->attach_waits)
+		same |= !la->own_cfa;
+	else if (la->origin != PUGMARK_NONE)
+		same = is_called_there(p, la);
+	else
+		same &= !la->foreign;
+	if (same && (p->position == LOST || (p->attach_waits && parser_can_end(p, p->attach_n))))
 		candidate_add(set, &(struct candidate){.cause = CAUSE_ATTACHED,
 						       .unsaid = PUGMARK_CAUSE_NONE});
 }
@@ -132,15 +177,26 @@ enum commit commit_attached(struct parser *p, struct lookahead *la, const struct
 	(void)c;
 	(void)first;
 	const struct pugmark_witness_event *e = la->e;
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	bool called = p->attach_waits && la->origin != PUGMARK_NONE;
+	uint16_t module = called ? la->from : e->module;
+	uint32_t node =
+		called ? la->origin : parse_tables_node_of(p->tables[e->module], e->site);
+	if (p->attach_waits)
+		parser_end_frames(p, p->attach_n);
+	p->attach_waits = false;
 	struct frame f = {
-		.func = node_at(p, e->module, node)->func,
-		.module = e->module,
+		.func = node_at(p, module, node)->func,
+		.module = module,
 		.cfa = p->attach_cfa,
 		.ret = p->attach_ret,
+		.node = called ? node : 0,
 	};
 	if (!open(p, f))
 		return COMMIT_FAILED;
+	if (called) {
+		p->position = AT_CALL;
+		return COMMIT_GO_ON;
+	}
 	parser_take_event(p, node, e);
 	return COMMIT_TAKEN;
 }

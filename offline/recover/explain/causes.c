@@ -25,7 +25,7 @@ static const struct question {
 	{IN_STEP, ONE(NEXT), ask_next, commit_next},
 	{IN_STEP, ONE(CALLED_BY_HANDLER), ask_called_by_handler, commit_called_by_handler},
 	{ANYWHERE, ONE(HANDLER), ask_handler, commit_handler},
-	{WHEN_LOST, ONE(ATTACHED), ask_attached, commit_attached},
+	{ANYWHERE, ONE(ATTACHED), ask_attached, commit_attached},
 	{IN_STEP, ONE(INJECTED), ask_injected, commit_injected},
 	{ANYWHERE, ONE(SWITCH) | ONE(NEW_STACK), ask_switch, commit_switch},
 	{IN_STEP, ONE(CALLBACK) | ONE(OUTSIDE), ask_callback, commit_callback},

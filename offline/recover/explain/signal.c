@@ -166,9 +166,10 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	enum settled settled = UNSETTLED;
 	if (p->position == LOST && parser_begin_placed(p, e))
 		settled = SETTLED;
-	else if (p->position == LOST)
+	else if (p->position == LOST) {
+		parser_attach_waits(p);
 		return;
-	else if (p->n || !p->context)
+	} else if (p->n || !p->context)
 		settled = settle_here(p, e);
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
