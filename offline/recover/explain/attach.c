@@ -179,8 +179,7 @@ enum commit commit_attached(struct parser *p, struct lookahead *la, const struct
 	const struct pugmark_witness_event *e = la->e;
 	bool called = p->attach_waits && la->origin != PUGMARK_NONE;
 	uint16_t module = called ? la->from : e->module;
-	uint32_t node =
-		called ? la->origin : parse_tables_node_of(p->tables[e->module], e->site);
+	uint32_t node = called ? la->origin : parse_tables_node_of(p->tables[e->module], e->site);
 	if (p->attach_waits)
 		parser_end_frames(p, p->attach_n);
 	p->attach_waits = false;
