@@ -2,16 +2,18 @@
 /* layout.h: the memory that patched instructions, the BPF programs and the recorder share. It lives
  * only between the three of one build.
  *
- * An *area* is what one program image is given: a memfd with code and chunks, and two anonymous
- * pieces. Forked children inherit all of it.
+ * An *area* is what one program image is given: two memfds, and two anonymous pieces. Forked
+ * children inherit all of it. Whoever has a shared mapping of a file can come by one of all the
+ * rest of that file (remap_file_pages), so a memfd that has code has nothing that is shared: a
+ * child with fewer rights could else write what its parent executes.
  *
- *   code    (memfd, private, read and execute) struct patch_header, the runtime, trampolines, call
- *           frame information of these
- *   chunks  (memfd, shared)  struct patch_shared, then chunks of PATCH_CHUNK bytes
- *   record  (memfd, not mapped in the process)  struct patch_record: what is patched, and what was
- *           there, for whoever takes it out again: another recorder, if need be
- *   local   (anonymous)      struct patch_local: a child of fork has a copy of it
- *   rings   (anonymous, wiped on fork) struct patch_ring, one a thread: a child finds zeros
+ *   code    (first memfd, private, read and execute) struct patch_header, the runtime, trampolines,
+ *           call frame information of these
+ *   record  (first memfd, not mapped in the process)  struct patch_record: what is patched, and
+ * what was there, for whoever takes it out again: another recorder, if need be chunks  (second
+ * memfd, shared)  struct patch_shared, then chunks of PATCH_CHUNK bytes local   (anonymous) struct
+ * patch_local: a child of fork has a copy of it rings   (anonymous, wiped on fork) struct
+ * patch_ring, one a thread: a child finds zeros
  *
  * A thread's events go to its *lane*: a sequence of chunks, numbered from 1 by `serial`. Which ring
  * is the thread's stands in a word of its thread control block that glibc leaves unused
@@ -128,7 +130,7 @@ struct patch_local {
 struct patch_header {
 	__u64 magic;
 	__u64 rings, local, shared; /* addresses in the process */
-	__u64 off_record;	    /* in the memfd */
+	__u64 off_record;	    /* in the first memfd */
 	__u64 bases[64]; /* of each module: run-time address of its text_addr; 0: not patched */
 	/* For whoever unwinds: the code that .eh_frame_hdr at `index` is of, and where to ask for
 	 * other code. */
@@ -139,7 +141,7 @@ struct patch_header {
 	} map;
 	char name[PATCH_NAME_BYTES];
 };
-#define PATCH_MAGIC 0x346b72616d677570ull /* "pugmark4" */
+#define PATCH_MAGIC 0x356b72616d677570ull /* "pugmark5" */
 
 /* A word of the process that leads to what is in the code, for unwinders and debuggers. */
 enum patch_word_kind {
@@ -176,8 +178,9 @@ struct patch_entry {
 
 struct patch_record {
 	__u64 magic;
-	__u64 off_chunks, chunks_bytes; /* in the memfd; of what is mapped of it */
-	__u64 rings, rings_bytes, shared;
+	__u64 rings, rings_bytes;
+	__u64 shared, chunks_bytes,
+		chunks_ino; /* what is mapped of the second memfd, and which it is */
 	/* CLOCK_MONOTONIC: all threads are stopped then, and when they go on it is patched. */
 	__u64 patched_ns;
 	__u64 recorder_start; /* in ticks since boot */

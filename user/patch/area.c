@@ -135,14 +135,13 @@ static uint64_t find_room(const struct making *m, uint64_t low, uint64_t high, u
 	return best;
 }
 
-/* Opens the memfd that the process was given, by its mapping of what is shared. */
-static int open_memory(pid_t pid, const struct patch_record *record)
+/* Opens a memfd that the process was given, by its mapping of @bytes at @start. */
+static int open_memory(pid_t pid, uint64_t start, uint64_t bytes)
 {
-	unsigned long long start = record->shared;
 	char path[80];
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, start,
-		 start + record->chunks_bytes);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start,
+		 (unsigned long long)(start + bytes));
 	return giving_open(path);
 }
 
@@ -177,13 +176,12 @@ static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_
 		surgeon_free(g, sizeof(*g));
 		return -ENOMEM;
 	}
-	a->off_record = code_bytes + chunks_bytes;
+	a->off_record = code_bytes;
 	g->pid = m->t->pid;
 	g->off_record = a->off_record;
 	g->old_local = find_local(m);
 	g->record = (struct patch_record){
 		.magic = PATCH_MAGIC,
-		.off_chunks = code_bytes,
 		.chunks_bytes = chunks_bytes,
 		.rings_bytes = PATCH_RINGS * (uint64_t)PATCH_RING_BYTES,
 		.patched_ns = runs ? UINT64_MAX : 0,
@@ -210,9 +208,12 @@ static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_
 	if (err)
 		return err;
 	*why = "its memory cannot be shared";
-	a->fd = open_memory(a->pid, a->record);
+	a->fd = open_memory(a->pid, a->record->regions[0].code, a->record->regions[0].code_bytes);
 	if (a->fd < 0)
 		return a->fd;
+	a->chunks_fd = open_memory(a->pid, a->record->shared, a->record->chunks_bytes);
+	if (a->chunks_fd < 0)
+		return a->chunks_fd;
 	return ftruncate(a->fd, a->off_record + a->record_bytes) ? -errno : 0;
 }
 
@@ -460,8 +461,7 @@ static int emit_all(struct making *m, const struct patch_settings *settings)
 	if (!err)
 		err = save_record(a);
 	if (!err)
-		err = pwrite_all(a->fd, &settings->shared, sizeof(settings->shared),
-				 a->record->off_chunks);
+		err = pwrite_all(a->chunks_fd, &settings->shared, sizeof(settings->shared), 0);
 	return err;
 }
 
@@ -485,7 +485,7 @@ int area_new(const struct tracee *t, bool runs, const struct patch_module *modul
 	*why = "out of memory";
 	if (!a)
 		return -ENOMEM;
-	a->fd = -1;
+	a->fd = a->chunks_fd = -1;
 	a->pid = t->pid;
 	a->n_regions = n_modules < 64 ? n_modules : 64;
 	a->n_sites = n_sites;
@@ -534,5 +534,7 @@ void area_free(struct area *a)
 		munmap(a->record, a->record_bytes);
 	if (a->fd >= 0)
 		close(a->fd);
+	if (a->chunks_fd >= 0)
+		close(a->chunks_fd);
 	free(a);
 }

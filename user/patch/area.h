@@ -42,7 +42,7 @@ struct patch_settings {
 /* The code near one module. */
 struct area_region {
 	uint64_t addr;	 /* in the process; 0: the module is not patched */
-	uint64_t off_fd; /* in the memfd */
+	uint64_t off_fd; /* in the first memfd */
 	uint32_t bytes;
 	uint64_t bias; /* of the module: run-time address minus ELF address */
 	struct patch_code code;
@@ -54,11 +54,11 @@ struct area_region {
 
 struct area {
 	pid_t pid;
-	uint32_t number; /* among the lanes'; 0: was never patched */
-	int fd;
+	uint32_t number;   /* among the lanes'; 0: was never patched */
+	int fd, chunks_fd; /* the two memfds */
 	uint64_t off_record;
 	uint64_t local;		     /* in the process */
-	struct patch_record *record; /* of which the memfd has a copy */
+	struct patch_record *record; /* of which the first memfd has a copy */
 	size_t record_bytes;
 	struct area_region regions[64];
 	uint32_t n_regions; /* as there are modules */

@@ -271,7 +271,7 @@ static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_
 	area_image(a, c->modules, &image);
 	a->number = c->n_areas;
 	c->why = "what it writes cannot be read";
-	int number = lanes_add(c->lanes, a->fd, a->record->off_chunks, &c->settings.shared, &image);
+	int number = lanes_add(c->lanes, a->chunks_fd, &c->settings.shared, &image);
 	err = number < 0 ? number : 0;
 	if (!err) {
 		a->number = number;

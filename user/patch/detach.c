@@ -186,7 +186,8 @@ static void unmap(const struct detaching *d, bool code)
 	for (int i = 0; i < d->n_maps; i++) {
 		const struct tracee_map *map = &d->maps[i];
 
-		if (map->dev == d->out->dev && map->ino == d->out->ino && map->executable == code)
+		if (map->dev == d->out->dev && map->executable == code &&
+		    (map->ino == d->out->ino || map->ino == d->record->chunks_ino))
 			tracee_syscall(&d->t, SYS_munmap,
 				       (uint64_t[]){map->start, map->end - map->start, 0, 0, 0, 0},
 				       &result);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,7 +58,8 @@ static int give_rings(const struct tracee *t, struct giving *g)
 	return err;
 }
 
-static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint32_t *n_code)
+static int give_mappings(const struct tracee *t, struct giving *g, int fd, int chunks_fd,
+			 uint32_t *n_code)
 {
 	for (uint32_t i = 0; i < g->n_code; i++, ++*n_code) {
 		const struct giving_code *code = &g->code[i];
@@ -70,7 +72,7 @@ static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint3
 			return (int)got;
 	}
 	int64_t shared = call(t, SYS_mmap, 0, g->record.chunks_bytes, PROT_READ | PROT_WRITE,
-			      MAP_SHARED, fd, g->record.off_chunks);
+			      MAP_SHARED, chunks_fd, 0);
 	g->why = "it may not have so much more memory (mmap is refused: a limit?)";
 	if (shared < 0)
 		return (int)shared;
@@ -81,14 +83,21 @@ static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint3
 	return err;
 }
 
+/* Opens what the process has as @its_fd. */
+static int open_its(const struct tracee *t, int its_fd)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->pid, its_fd);
+	return giving_open(path);
+}
+
 static int write_record(const struct tracee *t, struct giving *g, int its_fd)
 {
 	const struct patch_header header = {.magic = PATCH_MAGIC, .off_record = g->off_record};
-	char path[40];
 
 	g->why = "its memory cannot be shared";
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->pid, its_fd);
-	int fd = giving_open(path);
+	int fd = open_its(t, its_fd);
 	if (fd < 0)
 		return fd;
 	int err = pwrite_all(fd, &g->record, sizeof(g->record), g->off_record);
@@ -98,7 +107,23 @@ static int write_record(const struct tracee *t, struct giving *g, int its_fd)
 	return err;
 }
 
-int giving_to_stopped(const struct tracee *t, struct giving *g)
+static int size_chunks(const struct tracee *t, struct giving *g, int its_fd)
+{
+	struct stat st;
+
+	g->why = "its memory cannot be shared";
+	int fd = open_its(t, its_fd);
+	if (fd < 0)
+		return fd;
+	int err = ftruncate(fd, g->record.chunks_bytes) || fstat(fd, &st) ? -errno : 0;
+	if (!err)
+		g->record.chunks_ino = st.st_ino;
+	close(fd);
+	return err;
+}
+
+/* Two memfds of the process. */
+static int make_memfds(const struct tracee *t, struct giving *g, int64_t fds[2])
 {
 	static const char name[] = GIVEN_NAME;
 
@@ -108,25 +133,37 @@ int giving_to_stopped(const struct tracee *t, struct giving *g)
 	if (at < 0)
 		return (int)at;
 	int err = tracee_write(t, at, name, sizeof(name));
-	int64_t fd =
-		err ? err
-		    : call(t, SYS_memfd_create, at, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+	for (int i = 0; i < 2 && !err; i++) {
+		g->why = "it may not have memory to share (memfd_create is refused: a seccomp "
+			 "filter, or vm.memfd_noexec)";
+		fds[i] = call(t, SYS_memfd_create, at, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+		err = fds[i] < 0 ? (int)fds[i] : 0;
+	}
 	call(t, SYS_munmap, at, PAGE, 0, 0, 0, 0);
-	g->why = "it may not have memory to share (memfd_create is refused: a seccomp filter, or "
-		 "vm.memfd_noexec)";
-	if (fd < 0)
-		return (int)fd;
+	return err;
+}
+
+int giving_to_stopped(const struct tracee *t, struct giving *g)
+{
+	int64_t fds[2] = {-1, -1};
 	uint32_t n_code = 0;
-	err = write_record(t, g, (int)fd);
+
+	int err = make_memfds(t, g, fds);
 	if (!err)
-		err = give_mappings(t, g, (int)fd, &n_code);
+		err = size_chunks(t, g, (int)fds[1]);
 	if (!err)
-		err = write_record(t, g, (int)fd);
+		err = write_record(t, g, (int)fds[0]);
+	if (!err)
+		err = give_mappings(t, g, (int)fds[0], (int)fds[1], &n_code);
+	if (!err)
+		err = write_record(t, g, (int)fds[0]);
 	for (uint32_t i = 0; err && i < n_code; i++)
 		call(t, SYS_munmap, g->code[i].addr, g->code[i].bytes, 0, 0, 0, 0);
 	if (err && g->record.shared)
 		call(t, SYS_munmap, g->record.shared, g->record.chunks_bytes, 0, 0, 0, 0);
-	call(t, SYS_close, fd, 0, 0, 0, 0, 0);
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			call(t, SYS_close, fds[i], 0, 0, 0, 0, 0);
 	return err;
 }
 

@@ -12,7 +12,7 @@
 
 struct giving {
 	pid_t pid;
-	uint64_t off_record; /* in the memfd, of which the record is the last thing */
+	uint64_t off_record; /* in the first memfd, of which the record is the last thing */
 	struct giving_code {
 		uint64_t addr, bytes, off;
 	} code[64];
@@ -22,14 +22,15 @@ struct giving {
 	uint64_t local;	     /* where; the rings are behind PATCH_LOCAL_BYTES */
 	uint64_t stopped_ns; /* how long all its threads were; giving_to_running() */
 	const char *why;     /* what stands against it */
-	/* Without entries; what is to be shared of the memfd stands there. It is in the memfd
+	/* Without entries; how many bytes are to be shared stands there. It is in the first memfd
 	 * before anything is mapped, with no address of what is shared and of the rings: whoever
 	 * finds the process, were it left there now, can take the memory back. */
 	struct patch_record record;
 };
 
-/* To the stopped process @t; the memfd has no bytes yet but the record and a header that leads
- * there. The record's addresses of what is shared and of the rings are set. 0 or -errno. */
+/* To the stopped process @t; the first memfd has no bytes yet but the record and a header that
+ * leads there, the second has its length. The record's addresses of what is shared and of the rings
+ * are set. 0 or -errno. */
 int giving_to_stopped(const struct tracee *t, struct giving *giving);
 /* The same to what runs, a struct giving: an operation of surgeon_run(). All its threads are
  * stopped for that: one that ran, and lost its processor while it looked at what is mapped, would

@@ -302,14 +302,14 @@ void lanes_free(struct lanes *l)
 	free(l);
 }
 
-int lanes_add(struct lanes *l, int fd, uint64_t off, const struct patch_shared *as,
+int lanes_add(struct lanes *l, int fd, const struct patch_shared *as,
 	      const struct lanes_image *image)
 {
 	size_t bytes = patch_chunks_bytes(as->n_chunks);
 
 	if (l->n_areas == AREAS_MAX)
 		return -ENOSPC;
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
 		return -errno;
 	l->areas[l->n_areas] = (struct source){
@@ -380,6 +380,8 @@ struct lanes_totals lanes_totals(struct lanes *l)
 	for (uint32_t k = 0; k < l->n_areas; k++) {
 		totals.lanes += shared_of(&l->areas[k])->n_lanes;
 		if (!fstat(l->areas[k].image.area->fd, &memory))
+			totals.memory += memory.st_blocks * 512ull;
+		if (!fstat(l->areas[k].image.area->chunks_fd, &memory))
 			totals.memory += memory.st_blocks * 512ull;
 	}
 	return totals;

@@ -41,9 +41,9 @@ struct lanes_totals {
 int lanes_new(int dir_fd, bool stamps, struct lanes **out);
 /* Ends the thread. */
 void lanes_free(struct lanes *lanes);
-/* Adds an area, whose shared memory is @fd from offset @off on, and begins as @as. All is borrowed
+/* Adds an area, whose shared memory is @fd, and begins as @as. All is borrowed
  * but for the mapping that is made. Returns its number, from 1, or -errno. */
-int lanes_add(struct lanes *lanes, int fd, uint64_t off, const struct patch_shared *as,
+int lanes_add(struct lanes *lanes, int fd, const struct patch_shared *as,
 	      const struct lanes_image *image);
 /* NULL: no such area. */
 const struct lanes_image *lanes_image(const struct lanes *lanes, uint32_t area);

@@ -222,8 +222,8 @@ void parser_attach(struct parser *parser, const struct pugmark_witness_event *ev
 bool parser_begin_placed(struct parser *parser, const struct pugmark_witness_event *event);
 /* It is not known how: the event that the stack was unwound for comes behind the handler. */
 void parser_attach_waits(struct parser *parser);
-/* Behind each event but those that shortcuts lead to: forgets what the attach told, unless @event or
- * what runs comes before that is due. */
+/* Behind each event but those that shortcuts lead to: forgets what the attach told, unless @event
+ * or what runs comes before that is due. */
 void parser_attach_end(struct parser *parser, const struct pugmark_witness_event *event);
 /* thread_end.c: the task has ended: unless it was stopped in the middle, what is still open and can
  * end in silence did. */

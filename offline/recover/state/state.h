@@ -168,8 +168,8 @@ struct parser {
 		attach_ret; /* right after PUGMARK_EVENT_ATTACH: of the next event's frame; or
 			       0 */
 	uint8_t attach_boundary;
-	bool attach_waits;   /* a signal's handler came before an event of that frame, which is to
-				come when what is open above the first attach_n frames has ended */
+	bool attach_waits; /* a signal's handler came before an event of that frame, which is to
+			      come when what is open above the first attach_n frames has ended */
 	bool attach_in_handler;
 	uint32_t attach_n;
 	bool paused; /* what is probed is being changed: a gap is due */

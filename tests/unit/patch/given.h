@@ -60,11 +60,10 @@ static inline struct giving given_what(pid_t child, pid_t recorder, uint64_t cod
 {
 	return (struct giving){
 		.pid = child,
-		.off_record = GIVEN_CODE + patch_chunks_bytes(GIVEN_CHUNKS),
+		.off_record = GIVEN_CODE,
 		.code = {{code, GIVEN_CODE, 0}},
 		.n_code = 1,
 		.record = {.magic = PATCH_MAGIC,
-			   .off_chunks = GIVEN_CODE,
 			   .chunks_bytes = patch_chunks_bytes(GIVEN_CHUNKS),
 			   .rings_bytes = PATCH_RINGS * (uint64_t)PATCH_RING_BYTES,
 			   .patched_ns = UINT64_MAX,
@@ -88,13 +87,14 @@ static inline void given_to(struct giving *g)
 	assert_int_equal(err, 0);
 }
 
-/* Opens the memfd that it was given. */
+/* Opens the memfd that it was given for code. */
 static inline int given_open(const struct giving *g)
 {
 	const struct patch_record *r = &g->record;
 	char path[80];
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", g->pid,
-		 (unsigned long long)r->shared, (unsigned long long)(r->shared + r->chunks_bytes));
+		 (unsigned long long)r->regions[0].code,
+		 (unsigned long long)(r->regions[0].code + r->regions[0].code_bytes));
 	int fd = giving_open(path);
 	assert_true(fd >= 0);
 	return fd;
@@ -113,14 +113,14 @@ static inline uint64_t given_at(pid_t pid, uint64_t addr)
 	return ino;
 }
 
-/* How many mappings it still has of that memfd. */
-static inline uint32_t given_left(pid_t pid, uint64_t ino)
+/* How many mappings it still has of that memfd, and of the one that is shared. */
+static inline uint32_t given_left(pid_t pid, uint64_t ino, const struct giving *g)
 {
 	struct tracee_map *maps;
 	int n = tracee_maps(pid, &maps);
 	uint32_t left = 0;
 	for (int i = 0; i < n; i++)
-		left += ino && maps[i].ino == ino;
+		left += ino && (maps[i].ino == ino || maps[i].ino == g->record.chunks_ino);
 	free(maps);
 	return left;
 }

@@ -42,14 +42,14 @@ static void test_what_was_not_restored_keeps_its_code(void **state)
 	assert_int_equal(all->n, 1);
 	assert_int_equal(all->each[0].err, -EINTR);
 	assert_true(all->each[0].kept);
-	assert_int_equal(given_left(child, ino), 2);
+	assert_int_equal(given_left(child, ino, &g), 2);
 	detached_all_free(all);
 
 	assert_int_equal(detach_all(areas, 1, go_on, note, NULL, &all), 0);
 	assert_int_equal(all->n, 1);
 	assert_int_equal(all->each[0].err, 0);
 	assert_false(all->each[0].kept);
-	assert_int_equal(given_left(child, ino), 0);
+	assert_int_equal(given_left(child, ino, &g), 0);
 	detached_all_free(all);
 	close(area.fd);
 	given_end(child);

@@ -66,15 +66,18 @@ static void test_what_is_given_can_be_taken_back(void **state)
 	struct giving g = given_what(child, recorder, code);
 	given_to(&g);
 	uint64_t ino = given_at(child, code);
-	assert_int_equal(given_left(child, ino), 2);
+	assert_int_equal(given_left(child, ino, &g), 2);
+	/* Of a file of which a part is shared all can be: it is not that of the code. */
+	assert_int_equal(given_at(child, g.record.shared), g.record.chunks_ino);
+	assert_int_not_equal(g.record.chunks_ino, ino);
 	assert_true(remains_is_recorded(child));
 	assert_int_equal(remains_remove(child), -EBUSY);
-	assert_int_equal(given_left(child, ino), 2);
+	assert_int_equal(given_left(child, ino, &g), 2);
 
 	given_end(recorder);
 	assert_false(remains_is_recorded(child));
 	assert_int_equal(remains_remove(child), 0);
-	assert_int_equal(given_left(child, ino), 0);
+	assert_int_equal(given_left(child, ino, &g), 0);
 	assert_int_equal(kill(child, 0), 0);
 	given_end(child);
 }

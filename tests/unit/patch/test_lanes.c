@@ -76,7 +76,7 @@ static int set_up(void **state)
 	(void)state;
 	area.record = &record;
 	record.recorder = getpid();
-	area.fd = memfd_create("lanes", 0);
+	area.fd = area.chunks_fd = memfd_create("lanes", 0);
 	assert_int_equal(ftruncate(area.fd, patch_chunks_bytes(CHUNKS)), 0);
 	memory = mmap(NULL, patch_chunks_bytes(CHUNKS), PROT_READ | PROT_WRITE, MAP_SHARED, area.fd,
 		      0);
@@ -84,7 +84,7 @@ static int set_up(void **state)
 	shared = (struct patch_shared *)memory;
 	*shared = as;
 	assert_int_equal(lanes_new(dir, false, &lanes), 0);
-	assert_int_equal(lanes_add(lanes, area.fd, 0, &as, &image), 1);
+	assert_int_equal(lanes_add(lanes, area.fd, &as, &image), 1);
 	close(dir);
 	return 0;
 }

@@ -83,7 +83,7 @@ static void test_no_other_bytes_are_restored(void **state)
 	uint64_t ino = given_at(g.pid, g.code[0].addr);
 	assert_int_equal(remains_remove(g.pid), 1);
 	assert_int_equal(read_word(g.pid, function), was);
-	assert_int_equal(given_left(g.pid, ino), 0);
+	assert_int_equal(given_left(g.pid, ino, &g), 0);
 	given_end(g.pid);
 }
 
@@ -116,20 +116,40 @@ static void test_no_other_memory_is_cleared(void **state)
 	given_end(g.pid);
 }
 
-/* Only mappings of that memfd go. */
+/* Only mappings of what was given go. */
 static void test_no_other_mapping_goes(void **state)
 {
 	(void)state;
 	other_word = 5;
+	int fd = memfd_create("others", 0);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	uint64_t *others = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(others, MAP_FAILED);
+	*others = 7;
+	struct stat st;
+	assert_int_equal(fstat(fd, &st), 0);
 	struct giving g = abandoned();
 	union written w = {.record = g.record};
 	uint64_t ino = given_at(g.pid, g.code[0].addr);
 	w.record.shared = (uintptr_t)&other_word & ~4095ull;
 	write_record(&g, &w);
-	assert_int_equal(remains_remove(g.pid), 0);
+	assert_int_equal(remains_remove(g.pid), -EBADMSG);
+	w.record.shared = (uintptr_t)others;
+	w.record.chunks_ino = st.st_ino;
+	write_record(&g, &w);
+	assert_int_equal(remains_remove(g.pid), -EBADMSG);
+	w.record.shared = 0;
+	write_record(&g, &w);
+	assert_int_equal(remains_remove(g.pid), -EBADMSG);
+	assert_int_equal(read_word(g.pid, others), 7);
 	assert_int_equal(read_word(g.pid, &other_word), 5);
-	assert_int_equal(given_left(g.pid, ino), 0);
+	w.record = g.record;
+	write_record(&g, &w);
+	assert_int_equal(remains_remove(g.pid), 0);
+	assert_int_equal(given_left(g.pid, ino, &g), 0);
 	given_end(g.pid);
+	munmap(others, 4096);
+	close(fd);
 }
 
 static void test_what_was_given_by_half_is_taken_back(void **state)
@@ -141,7 +161,7 @@ static void test_what_was_given_by_half_is_taken_back(void **state)
 	w.record.shared = w.record.rings = 0;
 	write_record(&g, &w);
 	assert_int_equal(remains_remove(g.pid), 0);
-	assert_int_equal(given_left(g.pid, ino), 0);
+	assert_int_equal(given_left(g.pid, ino, &g), 0);
 	given_end(g.pid);
 }
 

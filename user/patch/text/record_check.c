@@ -3,6 +3,7 @@
 #include "user/patch/text/record_check.h"
 
 #include "offline/base/search.h"
+#include "user/patch/giving.h"
 #include "user/patch/process/tracee.h"
 #include "user/patch/text/unwinders.h"
 
@@ -116,6 +117,32 @@ static bool has_rings(const struct checking *c)
 				     local.magic == PATCH_MAGIC && local.self == at);
 }
 
+static bool is_given(const struct checking *c, const struct tracee_map *map)
+{
+	static const char made[] = GIVEN_MAPPED;
+	char path[80], name[sizeof(made) + 1] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->t.pid,
+		 (unsigned long long)map->start, (unsigned long long)map->end);
+	return readlink(path, name, sizeof(name) - 1) > 0 && !strcmp(name, made);
+}
+
+/* What is to go as what was shared is such a memfd, where it says. */
+static bool has_chunks(const struct checking *c)
+{
+	const struct patch_record *r = c->record;
+
+	for (int i = 0; i < c->n_maps; i++) {
+		const struct tracee_map *map = &c->maps[i];
+		bool goes = map->dev == c->memory.st_dev && map->ino == r->chunks_ino;
+
+		if (goes ? !is_given(c, map) || (r->shared && map->start != r->shared)
+			 : r->shared >= map->start && r->shared < map->end)
+			return false;
+	}
+	return true;
+}
+
 int record_check(const struct patch_record *record, int memory, pid_t pid)
 {
 	struct checking c = {.record = record, .t.mem_fd = -1, .file = -1};
@@ -127,7 +154,7 @@ int record_check(const struct patch_record *record, int memory, pid_t pid)
 		err = c.n_maps;
 	for (uint32_t k = 0; !err && k < record->n_regions; k++)
 		err = is_region(&c, &record->regions[k]) ? 0 : -EBADMSG;
-	if (!err && (!has_rings(&c) || !unwinders_are(record, &c.t)))
+	if (!err && (!has_chunks(&c) || !has_rings(&c) || !unwinders_are(record, &c.t)))
 		err = -EBADMSG;
 	if (c.n_maps > 0)
 		free(c.maps);
