@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # safe_bounded.sh: what planning takes is in proportion to a file, whatever its author has thought of:
 # thousands of calls in a row that may enter anything (more than a minute of a processor without a
-# bound), and thousands of calls each of which may be the next one (the square of them as memory). Such
+# bound), and thousands of calls each of which may be the next one, or after each of which it may
+# return (the square of them as memory). Such
 # a function is named and probed all over, and its trace is whole. Debug information that leads round
 # ends what reads it neither in a fault nor never.
 set -u
@@ -26,7 +27,14 @@ compile() { # NAME
 	echo 'return 0; }'
 } | compile next
 
-for name in anything next; do
+{
+	printf '.globl main; .type main, @function; main:\n.rept 12000\ntest %%edi, %%edi; jz 1f; call f; 1:\n.endr\n'
+	echo 'xor %eax, %eax; ret; .size main, . - main; .type f, @function; f: ret; .size f, . - f'
+	echo '.section .note.GNU-stack, "", @progbits'
+} >either.s
+${CC:-cc} -o either either.s || skip 'no assembler for the program'
+
+for name in anything next either; do
 	(ulimit -t 20 && /usr/bin/time -f %M -o $name.kb "$PUGMARK" plan --format json ./$name) \
 		>$name.json 2>$name.err
 	claim "$name: planned within 20 s of a processor" [ $? = 0 ]
