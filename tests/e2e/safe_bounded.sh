@@ -28,7 +28,7 @@ compile() { # NAME
 } | compile next
 
 {
-	printf '.globl main; .type main, @function; main:\n.rept 12000\ntest %%edi, %%edi; jz 1f; call f; 1:\n.endr\n'
+	printf '.globl main; .type main, @function; main:\n.rept 10000\ntest %%edi, %%edi; jz 1f; call f; 1:\n.endr\n'
 	echo 'xor %eax, %eax; ret; .size main, . - main; .type f, @function; f: ret; .size f, . - f'
 	echo '.section .note.GNU-stack, "", @progbits'
 } >either.s
