@@ -12,7 +12,7 @@ struct stored {
 	uint64_t key; /* lane and number; 0: none */
 	uint64_t off_file;
 	uint32_t bytes;	 /* PATCH_CHUNK: as it was */
-	uint32_t handed; /* up to where its records were handed over */
+	uint32_t handed; /* how many bytes of it were handed over */
 };
 
 /* Of zeros: empty. */

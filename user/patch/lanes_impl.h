@@ -29,8 +29,8 @@ struct source {
 	uint32_t n_late; /* of them were not whole the time before either */
 	uint32_t waited_ms; /* for records to be written; whoever reads lanes alone */
 	struct lane_index taken;
-	/* By chunk: up to where its records were handed over since it was taken out last. What a
-	 * program says of its lanes may go back and forth: each record is handed over once. */
+	/* By chunk: how many bytes were handed over since it was taken out last. What a program
+	 * says of its lanes may go back and forth: no more is handed over than a chunk has. */
 	uint32_t *handed;
 	uint32_t last;	    /* the chunk in which something was found last */
 	uint32_t n_missing; /* positions where there was nothing to hand over */

@@ -51,8 +51,8 @@ static uint32_t find_here(const struct source *a, uint32_t lane, uint32_t serial
 	return NOWHERE;
 }
 
-/* Where it stands how far chunk @serial of the lane was handed over; NULL: there is no such chunk.
- * Under the lock. */
+/* Where it stands how much of chunk @serial of the lane was handed over; NULL: there is no such
+ * chunk. Under the lock. */
 static uint32_t *handed_of(struct source *a, uint32_t lane, uint32_t serial)
 {
 	struct stored *s = lane_index_find(&a->taken, lane, serial);
@@ -193,8 +193,9 @@ static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t se
 	return 0;
 }
 
-/* The records of chunk @serial of the lane, from @off to @end, but for those that were handed over.
- * -ENOENT: there are none. */
+/* The records of chunk @serial of the lane, from @off to @end. -ENOENT: there is none, or as much
+ * of it was handed over as it has. (In any order: a thread that has the ring of one that ended may
+ * be unpacked before that.) */
 static int take_serial(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
 		       uint32_t end, const struct lanes_sink *sink, uint64_t *lost)
 {
@@ -204,10 +205,10 @@ static int take_serial(struct lanes *l, uint32_t area, uint32_t lane, uint32_t s
 		return -ENOENT;
 	pthread_mutex_lock(&l->lock);
 	uint32_t *handed = handed_of(a, lane, serial);
-	off = handed && *handed > off ? *handed : off;
-	int err = handed && off < end ? load(l, area, lane, serial, off, end) : -ENOENT;
+	bool left = handed && end - off <= PATCH_CHUNK - *handed;
+	int err = left ? load(l, area, lane, serial, off, end) : -ENOENT;
 	if (!err)
-		*handed = end;
+		*handed += end - off;
 	pthread_mutex_unlock(&l->lock);
 	a->n_missing += err == -ENOENT;
 	return err ? err : take_chunk(l, area, lane, serial, off, end, sink, lost);
