@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* capture_file.c: see capture_file.h. After damage, reading goes on at the next magic. */
+/* capture_file.c: see capture_file.h. After damage, reading goes on at the next intact header. */
 #include "offline/capture/capture_file.h"
 
 #include "offline/base/open_regular.h"
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { SEARCH_BYTES = 65536 };
-
-/* Where the next magic at or behind @off is; @size: nowhere. */
-static uint64_t find_magic(int fd, uint64_t off, uint64_t size)
-{
-	uint8_t *buf = malloc(SEARCH_BYTES);
-	uint64_t found = size;
-
-	while (buf && off < size && found == size) {
-		ssize_t n = pread(fd, buf, SEARCH_BYTES, off);
-		uint8_t *at = n > 0 ? memmem(buf, n, segment_magic, sizeof(segment_magic)) : NULL;
-
-		if (at)
-			found = off + (at - buf);
-		else if (n < (ssize_t)sizeof(segment_magic))
-			break;
-		else
-			off += n - (sizeof(segment_magic) - 1);
-	}
-	free(buf);
-	return found;
-}
 
 static int add(struct capture_segments *s, const struct segment_header *header, uint64_t off)
 {
@@ -87,7 +64,7 @@ int capture_segments_open(const char *path, struct capture_segments *out)
 			off += sizeof(bytes) + h.stored_bytes;
 			continue;
 		}
-		uint64_t next = find_magic(s.fd, off + 1, size);
+		uint64_t next = segment_find(s.fd, off + 1, size);
 		s.damaged_bytes += next - off;
 		off = next;
 	}

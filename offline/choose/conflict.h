@@ -153,6 +153,11 @@ static inline bool conflict_spent(const struct conflicts *ch)
 {
 	return ch->work >= ch->work_end;
 }
+/* Too much of something else was met: no more work is done. */
+static inline void conflict_spend(struct conflicts *ch)
+{
+	ch->work_end = ch->work;
+}
 /* A look at @func, whose work is bounded up to the matching conflict_end(); that returns whether it
  * was too much. A look within another is part of it. */
 void conflict_begin(struct conflicts *ch, uint32_t func);

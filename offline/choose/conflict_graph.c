@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What groups may have together, each with its end. No function of gdb, perl, SQLite, redis or Node
+ * has a 32nd of that. */
+#define MEMBERS_MAX (32u << 20)
+
 /* What is being collected of the decisions of a function. */
 struct collection {
 	struct vec_u32 *out;
 	bool pairs;	/* as pairs, each once; or as groups */
 	uint32_t max;	/* pairs: so many may there be */
-	bool full;	/* pairs: there are more */
+	bool full;	/* there are more */
 	uint32_t stamp; /* pairs: decisions for which ch->seen_alike has this value are done */
 };
 
@@ -42,6 +46,8 @@ static void sort_edges(struct vec_u32 *edges)
 /* Whether there is room for more. Many decisions have the same pairs. */
 static bool has_room(struct collection *to)
 {
+	if (!to->pairs)
+		to->full |= to->out->n > MEMBERS_MAX;
 	if (!to->pairs || to->full || to->out->n / 2 < 2 * to->max)
 		return !to->full;
 	sort_edges(to->out);
@@ -146,6 +152,8 @@ static bool collect_decision(struct conflicts *ch, struct decision d, struct col
 		bool empty = conflict_close_over(ch, nodes.at[i], i, &top);
 		for (uint32_t j = 0; j < nodes.n && (empty || top); j++)
 			add_pair(ch, to, nodes.at[i], nodes.at[j]);
+		if (!has_room(to) || conflict_spent(ch))
+			break;
 	}
 	if (ch->n_found)
 		qsort(ch->found, ch->n_found, sizeof(*ch->found), by_event);
@@ -193,8 +201,11 @@ bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges, 
 
 uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec_u32 *members)
 {
+	struct collection to = {.out = members};
 	uint32_t n = 0;
-	collect(ch, func, &(struct collection){.out = members});
+	collect(ch, func, &to);
+	if (to.full)
+		conflict_spend(ch);
 	for (uint32_t i = 0; i < members->n; i++)
 		n += members->at[i] == NODE_NONE;
 	return n;

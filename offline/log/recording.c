@@ -60,24 +60,6 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
 	return done;
 }
 
-/* The next place after @off where a segment seems to start, or @size. */
-static uint64_t find_magic(int fd, uint64_t off, uint64_t size)
-{
-	uint8_t buf[8192];
-
-	while (off < size) {
-		ssize_t n = read_at(fd, buf, sizeof(buf), off);
-
-		if (n < (ssize_t)sizeof(segment_magic))
-			return size;
-		const uint8_t *hit = memmem(buf, n, segment_magic, sizeof(segment_magic));
-		if (hit)
-			return off + (hit - buf);
-		off += n - (sizeof(segment_magic) - 1);
-	}
-	return size;
-}
-
 static bool header_is_sane(const struct segment_header *h)
 {
 	return h->raw_bytes <= SEGMENT_MAX_BYTES && h->stored_bytes <= codec_bound(h->raw_bytes) &&
@@ -146,7 +128,7 @@ static int scan_segments(struct pugmark_recording *rec, uint64_t size, bool last
 		    !header_is_sane(&h) || h.stored_bytes > size - off - sizeof(bytes)) {
 			if (bad_from == UINT64_MAX)
 				bad_from = off;
-			off = find_magic(rec->fd, off + 1, size);
+			off = segment_find(rec->fd, off + 1, size);
 			continue;
 		}
 		if (bad_from != UINT64_MAX) {

@@ -37,6 +37,10 @@ struct segment_header {
 void segment_header_write(const struct segment_header *header, uint8_t out[SEGMENT_HEADER_BYTES]);
 /* Returns 0, or -EBADMSG where these 64 bytes are no intact header. */
 int segment_header_read(const uint8_t in[SEGMENT_HEADER_BYTES], struct segment_header *header);
+/* The next place in the file @fd of @size bytes, from @off on, that has an intact header; @size:
+ * there is none. After damage reading goes on there. Holes, which may have terabytes, cost nothing.
+ */
+uint64_t segment_find(int fd, uint64_t off, uint64_t size);
 /* Whether a segment, or a recording, of this version can be read. */
 bool segment_version_known(uint64_t version);
 extern const uint8_t segment_magic[8];

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # safe_bounded.sh: what planning takes is in proportion to a file, whatever its author has thought of:
 # thousands of calls in a row that may enter anything (more than a minute of a processor without a
-# bound), and thousands of calls each of which may be the next one (the square of them as memory). Such
+# bound), and thousands of calls each of which may be the next one, or after each of which it may
+# return (the square of them as memory). Such
 # a function is named and probed all over, and its trace is whole. Debug information that leads round
-# ends what reads it neither in a fault nor never.
+# ends what reads it neither in a fault nor never. So with a recording of holes, or of begins of segments.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs jq nm /usr/bin/time
@@ -26,7 +27,14 @@ compile() { # NAME
 	echo 'return 0; }'
 } | compile next
 
-for name in anything next; do
+{
+	printf '.globl main; .type main, @function; main:\n.rept 10000\ntest %%edi, %%edi; jz 1f; call f; 1:\n.endr\n'
+	echo 'xor %eax, %eax; ret; .size main, . - main; .type f, @function; f: ret; .size f, . - f'
+	echo '.section .note.GNU-stack, "", @progbits'
+} >either.s
+${CC:-cc} -o either either.s || skip 'no assembler for the program'
+
+for name in anything next either; do
 	(ulimit -t 20 && /usr/bin/time -f %M -o $name.kb "$PUGMARK" plan --format json ./$name) \
 		>$name.json 2>$name.err
 	claim "$name: planned within 20 s of a processor" [ $? = 0 ]
@@ -55,6 +63,19 @@ if [ "$(id -u)" = 0 ] && [ -e /sys/kernel/btf/vmlinux ]; then
 	(ulimit -t 5; "$PUGMARK" values values "$at") >out 2>err
 	claim 'variables that are told by themselves are not known' is "$? $(sed -n 's/.* (/(/p' out | uniq)" \
 		'0 (by_itself=?, named=?, before={m = ?}, nested={...})'
+
+	# Somebody's recording with a hole of terabytes, and one full of what looks like a segment.
+	for file in events captures; do
+		cp -r values sparse
+		truncate -s 3T sparse/$file 2>err || echo "skip: no files of terabytes here: $(cat err)"
+		(ulimit -t 5; "$PUGMARK" verify sparse) >out 2>err
+		claim "a hole of terabytes in $file: verify ends" [ $? -le 3 ]
+		cp values/$file sparse/
+		yes "$(printf '\217PMSEG\r')" | head -c 40000000 >>sparse/$file
+		(ulimit -t 5; "$PUGMARK" verify sparse) >out 2>err
+		claim "begins of segments in $file: verify ends" [ $? -le 3 ]
+		rm -r sparse
+	done
 else
 	skipped=$((skipped + 1))
 	echo 'skip: recording does not work here'

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # safe_sudo.sh: a user calls sudo, the real one, to record a program of his. The recording is his and
 # opens for him and for nobody else. He is made up: passwd and sudoers are other files in this script's
-# own mount namespace, those of the machine stay as they are.
+# own mount namespace, those of the machine stay as they are. What root has run as somebody else types
+# nothing into root's terminal.
 set -u
 if [ "${1:-}" != apart ]; then
 	. "$(dirname "$0")/../support/claims.sh"
 	needs_recording
-	needs sudo setpriv unshare
+	needs sudo setpriv unshare python3
 	exec unshare --mount --propagation private "$0" apart
 fi
 . "$(dirname "$0")/../support/claims.sh"
@@ -48,4 +49,41 @@ claim 'and he may remove it' as $him rm -r rec rec.old
 as $him sudo -n "$dir/pugmark" record -q --user pugmark-him -o rec -- ../id -u >../out 2>../err
 claim '--user: the program runs as him' is "$(cat ../out)" $him
 claim '--user: the recording is his' is "$(stat -c %u:%a rec)" $him:700
+
+# A terminal of root's, in which `record --user` runs what types into it; then what a shell would read.
+cat >../type.c <<'EOC'
+#include <sys/ioctl.h>
+int main(void)
+{
+	for (const char *c = "whoami\n"; *c; c++)
+		if (ioctl(0, TIOCSTI, c))
+			return 1;
+	return 0;
+}
+EOC
+cat >../terminal.py <<'EOP'
+import os, pty, select, sys
+pid, terminal = pty.fork()
+if not pid:
+    os.spawnvp(os.P_WAIT, sys.argv[1], sys.argv[1:])
+    typed = os.read(0, 100) if select.select([0], [], [], 1)[0] else b""
+    open("typed", "wb").write(typed)
+    os._exit(0)
+try:
+    while os.read(terminal, 1000):
+        pass
+except OSError:
+    pass
+os.waitpid(pid, 0)
+EOP
+cd ..
+${CC:-cc} -O1 -o type type.c || skip 'no compiler for the program'
+if [ "$(cat /proc/sys/dev/tty/legacy_tiocsti 2>/dev/null)" = 0 ]; then
+	skipped=$((skipped + 1))
+	echo 'skip: this kernel lets nobody type into a terminal'
+else
+	claim 'a program can type into a terminal here' eval 'python3 terminal.py ./type && grep -q whoami typed'
+	claim '--user: it is run in one' eval 'rm typed; python3 terminal.py "$PUGMARK" record -q --user $him -o rec -- ./type && test -e rec/meta.json'
+	claim "--user: and cannot type into root's" eval 'test -e typed && ! grep -q whoami typed'
+fi
 conclude

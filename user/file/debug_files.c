@@ -5,21 +5,49 @@
 #include "offline/base/debug_roots.h"
 #include "offline/base/open_regular.h"
 #include "offline/base/private_file.h"
+#include "offline/elf/elf_inflating.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 enum { ID_BYTES_MAX = 64 };
 
+/* What the copy's sections inflate to. */
+static uint64_t inflated_bytes(int copy)
+{
+	struct stat st;
+	if (fstat(copy, &st) || !st.st_size)
+		return 0;
+	uint8_t *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, copy, 0);
+	if (bytes == MAP_FAILED)
+		return UINT64_MAX;
+	uint64_t inflated = elf_inflated_bytes(bytes, (uint64_t)st.st_size);
+	munmap(bytes, (size_t)st.st_size);
+	return inflated;
+}
+
+/* A copy of the file @fd, as private_file_copy() makes them. -EFBIG as well: its sections inflate
+ * to more than a file may have. */
+static int copy_of(int fd)
+{
+	int copy = private_file_copy(fd, PRIVATE_FILE_MAX);
+	if (copy < 0 || inflated_bytes(copy) <= PRIVATE_FILE_MAX)
+		return copy;
+	close(copy);
+	return -EFBIG;
+}
+
 Dwfl_Module *debug_files_report(Dwfl *dwfl, const char *path)
 {
 	int fd = open_regular(path, NULL);
-	int copy = fd < 0 ? fd : private_file_copy(fd, PRIVATE_FILE_MAX);
+	int copy = fd < 0 ? fd : copy_of(fd);
 	if (fd >= 0)
 		close(fd);
 	errno = copy < 0 ? -copy : 0;
@@ -52,7 +80,7 @@ static int try_file(const char *dir, const char *sub, const char *name, const GE
 		return -1;
 	int fd = open_regular(path, NULL), copy = -1;
 	if (fd >= 0 && (!crc || has_crc(fd, *crc)))
-		copy = private_file_copy(fd, PRIVATE_FILE_MAX);
+		copy = copy_of(fd);
 	if (fd >= 0)
 		close(fd);
 	if (copy >= 0)

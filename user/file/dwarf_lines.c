@@ -33,6 +33,7 @@ struct dwarf_lines {
 	uint32_t *file_table; /* hash: index + 1 */
 	uint32_t file_table_size;
 	const void *last_die; /* of this unit, that was read */
+	bool damaged;	      /* no more is read of this unit */
 	bool failed;	      /* out of memory */
 };
 
@@ -239,11 +240,14 @@ static void read_die(struct dwarf_lines *s, Dwarf_Die *die, struct scope scope)
 	default:
 		return;
 	}
-	if (++scope.nesting > NESTING_MAX || dwarf_child(die, &child))
+	/* To find what is behind such a one each level above would go through all below it again.
+	 */
+	s->damaged |= ++scope.nesting > NESTING_MAX;
+	if (s->damaged || dwarf_child(die, &child))
 		return;
 	do
 		read_die(s, &child, scope);
-	while (!s->failed && !dwarf_siblingof(&child, &child));
+	while (!s->failed && !s->damaged && !dwarf_siblingof(&child, &child));
 }
 
 static int outer_first(const void *a, const void *b, void *ctx)
@@ -308,6 +312,7 @@ static void read_units(struct dwarf_lines *s, Dwfl_Module *module)
 			scope.n_files = 0;
 		read_lines(s, cu);
 		s->last_die = NULL;
+		s->damaged = false;
 		read_die(s, cu, scope);
 	}
 }

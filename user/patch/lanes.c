@@ -39,41 +39,6 @@ static bool is_whole(const uint8_t *chunk)
 	return true;
 }
 
-/* NULL: memory is out. */
-static struct lane *lane_get(struct source *a, uint32_t number)
-{
-	if (number >= a->n_lanes) {
-		uint32_t n = number + 64;
-		struct lane *grown = realloc(a->lanes, n * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + a->n_lanes, 0, (n - a->n_lanes) * sizeof(*grown));
-		a->lanes = grown;
-		a->n_lanes = n;
-	}
-	return &a->lanes[number];
-}
-
-static int note_stored(struct source *a, uint32_t lane, struct stored stored)
-{
-	struct lane *l = lane_get(a, lane);
-
-	if (!l)
-		return -ENOMEM;
-	if (l->n == l->cap) {
-		uint32_t cap = l->cap ? 2 * l->cap : 16;
-		struct stored *grown = realloc(l->at, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		l->at = grown;
-		l->cap = cap;
-	}
-	l->at[l->n++] = stored;
-	return 0;
-}
-
 static uint32_t pack(struct lanes *l, const uint8_t *chunk)
 {
 #ifndef PUGMARK_NO_ZSTD
@@ -114,9 +79,13 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	if (pwrite_all(l->fd, l->room, bytes, l->off_file))
 		return false;
 	pthread_mutex_lock(&l->lock);
-	bool noted = made_up || !note_stored(a, taken->lane,
-					     (struct stored){l->off_file, taken->serial, bytes});
+	struct stored stored = {.off_file = l->off_file, .bytes = bytes, .handed = a->handed[i]};
+	int err = made_up ? 0 : lane_index_add(&a->taken, taken->lane, taken->serial, stored);
+	bool noted = !err || err == -EEXIST;
+	if (err == -EEXIST) /* a number that was there: made up as well */
+		bytes = 0;
 	if (noted) {
+		a->handed[i] = 0;
 		memset(chunk + 4, 0, PATCH_CHUNK - 4);
 		__atomic_store_n(&header->state, PATCH_FREE, __ATOMIC_RELEASE);
 		offer(a, i);
@@ -282,9 +251,8 @@ void lanes_free(struct lanes *l)
 	if (l->thread)
 		pthread_join(l->thread, NULL);
 	for (uint32_t k = 0; k < l->n_areas; k++) {
-		for (uint32_t i = 0; i < l->areas[k].n_lanes; i++)
-			free(l->areas[k].lanes[i].at);
-		free(l->areas[k].lanes);
+		lane_index_deinit(&l->areas[k].taken);
+		free(l->areas[k].handed);
 		free(l->areas[k].late);
 		munmap(l->areas[k].memory, l->areas[k].bytes);
 	}
@@ -309,9 +277,14 @@ int lanes_add(struct lanes *l, int fd, const struct patch_shared *as,
 
 	if (l->n_areas == AREAS_MAX)
 		return -ENOSPC;
+	uint32_t *handed = calloc(as->n_chunks + PATCH_CHUNKS_GROWN, sizeof(*handed));
+	if (!handed)
+		return -ENOMEM;
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
+	if (memory == MAP_FAILED) {
+		free(handed);
 		return -errno;
+	}
 	l->areas[l->n_areas] = (struct source){
 		.image = *image,
 		.memory = memory,
@@ -320,6 +293,7 @@ int lanes_add(struct lanes *l, int fd, const struct patch_shared *as,
 		.least = as->n_chunks,
 		.waits = as->waits,
 		.late = calloc(as->n_chunks + PATCH_CHUNKS_GROWN, sizeof(uint32_t)),
+		.handed = handed,
 	};
 	__atomic_store_n(&l->n_areas, l->n_areas + 1, __ATOMIC_RELEASE);
 	return l->n_areas;

@@ -7,6 +7,7 @@
 #ifndef USER_PATCH_LANES_IMPL_H
 #define USER_PATCH_LANES_IMPL_H
 
+#include "user/patch/lane_index.h"
 #include "user/patch/lanes.h"
 #include "user/patch/tsc_clock.h"
 
@@ -14,17 +15,6 @@
 #ifndef PUGMARK_NO_ZSTD
 #include <zstd.h>
 #endif
-
-/* A chunk that was taken out. */
-struct stored {
-	uint64_t off_file;
-	uint32_t serial, bytes; /* PATCH_CHUNK: as it was */
-};
-
-struct lane {
-	struct stored *at;
-	uint32_t n, cap;
-};
 
 /* What comes from one area. */
 struct source {
@@ -38,8 +28,12 @@ struct source {
 			    at */
 	uint32_t n_late; /* of them were not whole the time before either */
 	uint32_t waited_ms; /* for records to be written; whoever reads lanes alone */
-	struct lane *lanes;
-	uint32_t n_lanes;
+	struct lane_index taken;
+	/* By chunk: how many bytes were handed over since it was taken out last. What a program
+	 * says of its lanes may go back and forth: no more is handed over than a chunk has. */
+	uint32_t *handed;
+	uint32_t last;	    /* the chunk in which something was found last */
+	uint32_t n_missing; /* positions where there was nothing to hand over */
 };
 
 struct lane_end {

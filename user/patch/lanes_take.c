@@ -12,6 +12,11 @@
  * as many unwritten as it likes. */
 enum { TORN_MS = 50, TORN_ALL_MS = 5000, RECORD_BYTES_MOST = 28 };
 
+/* So often a program may say of an area what is not so; then nothing is looked for there any more.
+ */
+enum { MISSING_MAX = 4096 };
+#define NOWHERE UINT32_MAX
+
 static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk)
 {
 	uint8_t *room = s->bytes < PATCH_CHUNK ? malloc(s->bytes) : chunk;
@@ -30,15 +35,35 @@ static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk
 	return err;
 }
 
-static const struct stored *find_stored(const struct source *a, uint32_t lane, uint32_t serial)
+/* The chunk of the area that is number @serial of the lane, for now: it may be written to at any
+ * time. NOWHERE: none. */
+static uint32_t find_here(const struct source *a, uint32_t lane, uint32_t serial)
 {
-	if (lane >= a->n_lanes)
+	uint32_t n = a->n_chunks;
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = (a->last + k) % n;
+		const struct patch_chunk *header = (const void *)chunk_of(a, i);
+
+		if (header->state != PATCH_FREE && header->lane == lane && header->serial == serial)
+			return i;
+	}
+	return NOWHERE;
+}
+
+/* Where it stands how much of chunk @serial of the lane was handed over; NULL: there is no such
+ * chunk. Under the lock. */
+static uint32_t *handed_of(struct source *a, uint32_t lane, uint32_t serial)
+{
+	struct stored *s = lane_index_find(&a->taken, lane, serial);
+
+	if (s)
+		return &s->handed;
+	uint32_t i = find_here(a, lane, serial);
+	if (i == NOWHERE)
 		return NULL;
-	/* By serial, but for what waited to be whole. */
-	for (uint32_t i = a->lanes[lane].n; i-- > 0;)
-		if (a->lanes[lane].at[i].serial == serial)
-			return &a->lanes[lane].at[i];
-	return NULL;
+	a->last = i;
+	return &a->handed[i];
 }
 
 /* Copies chunk @serial of the lane to l->chunk, from wherever it is; at least from @off up to @end.
@@ -47,7 +72,7 @@ static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, 
 		uint32_t end)
 {
 	struct source *a = &l->areas[area - 1];
-	const struct stored *s = find_stored(a, lane, serial);
+	const struct stored *s = lane_index_find(&a->taken, lane, serial);
 
 	if (s && l->chunk_area == area && l->chunk_lane == lane && l->chunk_serial == serial)
 		return 0;
@@ -61,16 +86,12 @@ static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, 
 		l->chunk_serial = serial;
 		return 0;
 	}
-	for (uint32_t i = 0; i < a->n_chunks; i++) {
-		const struct patch_chunk *header = (const void *)chunk_of(a, i);
-
-		if (header->state == PATCH_FREE || header->lane != lane || header->serial != serial)
-			continue;
-		memcpy(l->chunk, header, PATCH_CHUNK_HEADER);
-		memcpy(l->chunk + off, (const uint8_t *)header + off, end - off);
-		return 0;
-	}
-	return -ENOENT;
+	uint32_t i = find_here(a, lane, serial);
+	if (i == NOWHERE)
+		return -ENOENT;
+	memcpy(l->chunk, chunk_of(a, i), PATCH_CHUNK_HEADER);
+	memcpy(l->chunk + off, chunk_of(a, i) + off, end - off);
+	return 0;
 }
 
 /* Whether what l->chunk says of @off is final: a record is there, or there will be none. Behind
@@ -172,13 +193,24 @@ static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t se
 	return 0;
 }
 
-/* The records of chunk @serial of the lane, from @off to @end. */
+/* The records of chunk @serial of the lane, from @off to @end. -ENOENT: there is none, or as much
+ * of it was handed over as it has. (In any order: a thread that has the ring of one that ended may
+ * be unpacked before that.) */
 static int take_serial(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
 		       uint32_t end, const struct lanes_sink *sink, uint64_t *lost)
 {
+	struct source *a = &l->areas[area - 1];
+
+	if (a->n_missing == MISSING_MAX)
+		return -ENOENT;
 	pthread_mutex_lock(&l->lock);
-	int err = load(l, area, lane, serial, off, end);
+	uint32_t *handed = handed_of(a, lane, serial);
+	bool left = handed && end - off <= PATCH_CHUNK - *handed;
+	int err = left ? load(l, area, lane, serial, off, end) : -ENOENT;
+	if (!err)
+		*handed += end - off;
 	pthread_mutex_unlock(&l->lock);
+	a->n_missing += err == -ENOENT;
 	return err ? err : take_chunk(l, area, lane, serial, off, end, sink, lost);
 }
 
@@ -194,7 +226,8 @@ int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uin
 		off = PATCH_CHUNK_HEADER;
 	}
 	for (; serial <= last; serial++, off = PATCH_CHUNK_HEADER) {
-		uint32_t end = serial == last ? (uint32_t)to : PATCH_CHUNK;
+		uint32_t end =
+			serial == last && (uint32_t)to < PATCH_CHUNK ? (uint32_t)to : PATCH_CHUNK;
 		int err = off < end ? take_serial(l, area, lane, serial, off, end, sink, lost) : 0;
 		bool is_last = serial == last; /* maybe the highest number there is */
 

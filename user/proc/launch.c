@@ -3,6 +3,7 @@
 #include "user/proc/launch.h"
 
 #include "user/proc/inherited_signals.h"
+#include "user/proc/own_terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,6 +71,13 @@ static int become(const struct launch_user *user)
 		return -1;
 	if (!user)
 		return 0;
+	if (user->uid != geteuid()) {
+		int err = own_terminal_keep();
+		if (err) {
+			errno = -err;
+			return -1;
+		}
+	}
 	if (setgroups(user->n_groups, user->groups) || setresgid(user->gid, user->gid, user->gid) ||
 	    setresuid(user->uid, user->uid, user->uid))
 		return -1;

@@ -8,7 +8,9 @@
 #include "offline/base/private_file.h"
 #include "offline/base/search.h"
 #include "offline/base/vec.h"
+#include "offline/elf/elf_inflating.h"
 #include "user/file/maps_lines.h"
+#include "user/stack/heap_bound.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -24,7 +26,12 @@
 enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_RET = 16, RULES = 1 << 12, EXPRESSION_MAX = 64 };
 /* Of a process, of what is left for all. */
 enum { SHARE_OF_ROOM = 4 };
-#define SLOW_NS 100000000 /* of the processor, for what takes microseconds */
+/* What the rules at one address may take: of the processor, for what takes microseconds, and of
+ * memory. Most of that is for files without a table, of which libdw keeps all entries that it
+ * passes.
+ */
+#define SLOW_NS 100000000
+#define LOOKUP_BYTES (UINT64_C(32) << 20)
 
 /* One line of /proc/PID/maps. */
 struct mapping {
@@ -43,7 +50,7 @@ struct unwinder {
 	VEC(struct private_file) files; /* that the dwfl reads */
 	struct unwind_room *room;
 	uint64_t copied; /* taken of it */
-	bool slow; /* call frame information was met that takes too long: nothing is unwound */
+	bool costly; /* call frame information was met that takes too much: nothing is unwound */
 	/* Of the walk in progress. */
 	const struct unwind_thread *thread;
 	uint32_t *slots;
@@ -77,14 +84,16 @@ static bool is_of_text(const struct unwinder *u, const struct stat *st)
 	return false;
 }
 
-/* The file @fd, read into memory: descriptors are scarcer than that. NULL: it is no ELF file. */
+/* The file @fd, read into memory: descriptors are scarcer than that. NULL: it is no ELF file. Of
+ * compressed sections .debug_frame alone would be of use, and libdw inflates all to find it. */
 static Elf *elf_of(struct unwinder *u, int fd, uint64_t len)
 {
 	struct private_file file;
 	if (private_file_read(fd, len, &file))
 		return NULL;
 	elf_version(EV_CURRENT);
-	Elf *elf = file.bytes ? elf_memory((char *)file.bytes, file.len_bytes) : NULL;
+	Elf *elf =
+		elf_hide_inflating(&file) ? NULL : elf_memory((char *)file.bytes, file.len_bytes);
 	if (elf && elf_kind(elf) == ELF_K_ELF && VEC_PUSH(&u->files, file))
 		return elf;
 	elf_end(elf);
@@ -319,17 +328,40 @@ bool unwinder_bias(const struct unwinder *u, const struct recorder_module *modul
 	return false;
 }
 
+static uint64_t processor_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The rules at @addr, which the caller frees; NULL: there are none, or they take too much. libdw
+ * counts no steps. After the first that take too much none are asked for: an attacker has as many.
+ */
+static Dwarf_Frame *frame_at(struct unwinder *u, Dwarf_CFI *cfi, uint64_t addr)
+{
+	Dwarf_Frame *frame;
+	if (!cfi || u->costly)
+		return NULL;
+	uint64_t before_ns = processor_ns();
+	heap_bound_begin(LOOKUP_BYTES);
+	int none = dwarf_cfi_addrframe(cfi, addr, &frame);
+	u->costly = heap_bound_end() || processor_ns() - before_ns > SLOW_NS;
+	return none ? NULL : frame;
+}
+
 /* Whether the module that holds @ip says how its caller is found, or that there is none. */
 static bool has_information(struct unwinder *u, uint64_t ip)
 {
-	Dwarf_Addr bias;
-	Dwarf_Frame *frame;
+	Dwarf_Addr bias = 0;
 	Dwarf_Op space[3], *ops;
 	size_t n;
 	Dwfl_Module *module = dwfl_addrmodule(u->dwfl, ip);
 	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
 	u->unmapped |= !module;
-	if (!cfi || dwarf_cfi_addrframe(cfi, ip - bias, &frame))
+	Dwarf_Frame *frame = frame_at(u, cfi, ip - bias);
+	if (!frame)
 		return false;
 	int ret = dwarf_frame_info(frame, NULL, NULL, NULL);
 	u->outermost = !dwarf_frame_register(frame, ret, space, &ops, &n) && !n && ops;
@@ -338,15 +370,15 @@ static bool has_information(struct unwinder *u, uint64_t ip)
 }
 
 /* Whether what @cfi says at @ip is worked out in few steps: a jump backwards in an expression may
- * go round for ever, a long one as often as another asks for it, and libdw counts no steps. */
-static bool is_short(Dwarf_CFI *cfi, uint64_t ip)
+ * go round for ever, a long one as often as another asks for it. */
+static bool is_short(struct unwinder *u, Dwarf_CFI *cfi, uint64_t ip)
 {
-	Dwarf_Frame *frame;
 	Dwarf_Op space[3], *ops;
 	size_t n;
 	bool is = true;
-	if (!cfi || dwarf_cfi_addrframe(cfi, ip, &frame))
-		return true;
+	Dwarf_Frame *frame = frame_at(u, cfi, ip);
+	if (!frame)
+		return !u->costly;
 	for (int reg = -1; reg <= DWARF_RET && is; reg++) {
 		if (reg < 0 ? dwarf_frame_cfa(frame, &ops, &n)
 			    : dwarf_frame_register(frame, reg, space, &ops, &n))
@@ -360,33 +392,17 @@ static bool is_short(Dwarf_CFI *cfi, uint64_t ip)
 	return is;
 }
 
-static uint64_t processor_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-/* The same of all that libdwfl may unwind a frame at @ip by. A file may name a register of so high
- * a number that libdw clears gigabytes for each address: after the first such one nothing is
- * unwound. */
+/* The same of all that libdwfl may unwind a frame at @ip by. */
 static bool unwinds_soon(struct unwinder *u, uint64_t ip)
 {
 	Dwarf_Addr eh_bias = 0, debug_bias = 0;
-	Dwfl_Module *module = u->slow ? NULL : dwfl_addrmodule(u->dwfl, ip);
+	Dwfl_Module *module = u->costly ? NULL : dwfl_addrmodule(u->dwfl, ip);
 	if (!module)
-		return !u->slow;
+		return !u->costly;
 	Dwarf_CFI *eh = dwfl_module_eh_cfi(module, &eh_bias);
 	Dwarf_CFI *debug = dwfl_module_dwarf_cfi(module, &debug_bias);
-	uint64_t before_ns = processor_ns();
-	bool is = is_short(eh, ip - eh_bias) && is_short(eh, ip - 1 - eh_bias);
-	u->slow = processor_ns() - before_ns > SLOW_NS;
-	if (!is || u->slow)
-		return false;
-	is = is_short(debug, ip - debug_bias) && is_short(debug, ip - 1 - debug_bias);
-	u->slow = processor_ns() - before_ns > SLOW_NS;
-	return is && !u->slow;
+	return is_short(u, eh, ip - eh_bias) && is_short(u, eh, ip - 1 - eh_bias) &&
+	       is_short(u, debug, ip - debug_bias) && is_short(u, debug, ip - 1 - debug_bias);
 }
 
 static int take_frame(Dwfl_Frame *frame, void *arg)
@@ -511,11 +527,11 @@ const struct frame_rule *unwinder_rule(struct unwinder *u, uint64_t ip)
 	if (rule->ip == ip)
 		return rule;
 	*rule = (struct frame_rule){.ip = ip, .ret_reg = -1};
-	Dwarf_Addr bias;
-	Dwarf_Frame *frame;
+	Dwarf_Addr bias = 0;
 	Dwfl_Module *module = dwfl_addrmodule(u->dwfl, ip);
 	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
-	if (!cfi || dwarf_cfi_addrframe(cfi, ip - bias, &frame))
+	Dwarf_Frame *frame = frame_at(u, cfi, ip - bias);
+	if (!frame)
 		return rule;
 	dwarf_frame_info(frame, NULL, NULL, &rule->signal);
 	read_cfa(frame, rule);

@@ -2,7 +2,9 @@
 /* test_lanes.c: claims about what is read of lanes whose memory a program may write as it likes, on
  * an area made by hand: what it makes up is counted as lost, and what is there is told all the
  * same; what is written late, behind the end of a full chunk, is told; a chunk that never becomes
- * whole takes nobody's room, nor does one of a lane that cannot be. */
+ * whole takes nobody's room, nor does one of a lane that cannot be. No more is told than
+ * a chunk has, whatever a program says of how far it is; and memory grows with the chunks that it
+ * fills, not with the numbers that it makes up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +12,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -191,6 +194,81 @@ static void what_is_of_no_lane_is_given_back(void **state)
 	}
 }
 
+/* Fills chunks of @n lanes, the highest numbers that there may be, and waits until they are taken
+ * out. */
+static void fill_high_lanes(uint32_t n)
+{
+	for (uint32_t k = 0; k < n;) {
+		for (uint32_t i = 0; i < CHUNKS && k < n; i++) {
+			struct patch_chunk *c = chunk(i);
+
+			if (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) != PATCH_FREE)
+				continue;
+			c->lane = (1u << 22) - 1 - k;
+			c->serial = 1;
+			__atomic_store_n(&c->state, PATCH_ENDED, __ATOMIC_RELEASE);
+			k++;
+		}
+		usleep(50);
+	}
+	for (uint32_t i = 0; i < CHUNKS; i++)
+		while (__atomic_load_n(&chunk(i)->state, __ATOMIC_ACQUIRE) != PATCH_FREE)
+			usleep(50);
+}
+
+static uint64_t own_bytes(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	unsigned long long kb = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "RssAnon: %llu", &kb) != 1)
+		;
+	if (f)
+		fclose(f);
+	return kb * 1024;
+}
+
+static void numbers_of_lanes_take_no_memory(void **state)
+{
+	uint64_t before = own_bytes();
+
+	(void)state;
+	fill_high_lanes(8);
+	uint64_t after = own_bytes();
+	assert_true(after < before + (8 << 20));
+}
+
+/* A ring that says now that it is at the begin of its lane, now at the end: no more is told than a
+ * chunk has. What follows may be told before what it follows, by another thread. */
+static void what_was_told_is_not_told_again(void **state)
+{
+	const uint32_t half = PATCH_CHUNK_HEADER + 12 * 10000,
+		       n = (PATCH_FILLED - PATCH_CHUNK_HEADER) / 12;
+	const uint32_t end = PATCH_CHUNK_HEADER + 12 * n;
+	uint32_t all = 0;
+
+	(void)state;
+	struct patch_chunk *c = fill(0, 1, PATCH_FILLED + 11);
+	assert_int_equal(take(PATCH_POSITION(1, half), PATCH_POSITION(1, end)), 0);
+	assert_int_equal(told, n - 10000);
+	assert_int_equal(take(0, PATCH_POSITION(1, half)), 0);
+	assert_int_equal(told, 10000);
+	for (int i = 0; i < 100; i++) {
+		take(0, PATCH_POSITION(1, half));
+		all += told;
+	}
+	c->closed = PATCH_FILLED;
+	__atomic_store_n(&c->state, PATCH_FULL, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) != PATCH_FREE)
+		usleep(1000);
+	for (int i = 0; i < 100; i++) { /* nor once it is stored */
+		take(0, PATCH_POSITION(1, PATCH_CHUNK));
+		all += told;
+	}
+	assert_int_equal(all, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +279,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_of_no_lane_is_given_back, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(numbers_of_lanes_take_no_memory, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_was_told_is_not_told_again, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
