@@ -179,6 +179,7 @@ static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_
 	a->off_record = code_bytes;
 	g->pid = m->t->pid;
 	g->off_record = a->off_record;
+	g->n_chunks = n_chunks;
 	g->old_local = find_local(m);
 	g->record = (struct patch_record){
 		.magic = PATCH_MAGIC,

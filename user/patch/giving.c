@@ -115,7 +115,9 @@ static int size_chunks(const struct tracee *t, struct giving *g, int its_fd)
 	int fd = open_its(t, its_fd);
 	if (fd < 0)
 		return fd;
-	int err = ftruncate(fd, g->record.chunks_bytes) || fstat(fd, &st) ? -errno : 0;
+	/* What lies behind that nobody can fill. */
+	int err = ftruncate(fd, PATCH_CHUNK * (off_t)(1 + g->n_chunks)) || fstat(fd, &st) ? -errno
+											  : 0;
 	if (!err)
 		g->record.chunks_ino = st.st_ino;
 	close(fd);
@@ -193,12 +195,23 @@ int giving_open(const char *path)
 	static const char made[] = GIVEN_MAPPED;
 	char link[32], name[sizeof(made) + 1] = "";
 	int found = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	int ours = memfd_create(GIVEN_NAME, MFD_CLOEXEC);
+	struct stat its, st;
 
-	if (found < 0)
-		return -errno;
+	if (found < 0 || ours < 0) {
+		int err = errno;
+
+		close(found < 0 ? ours : found);
+		return -err;
+	}
+	/* A file system of somebody's own may have a file of that name, and never answer; nor is
+	 * it to be one of large pages. */
+	bool other = fstat(found, &its) || fstat(ours, &st) || !S_ISREG(its.st_mode) ||
+		     its.st_dev != st.st_dev;
+	close(ours);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
 	errno = EPERM;
-	if (readlink(link, name, sizeof(name) - 1) > 0 && !strcmp(name, made))
+	if (!other && readlink(link, name, sizeof(name) - 1) > 0 && !strcmp(name, made))
 		fd = open(link, O_RDWR | O_CLOEXEC);
 	if (fd >= 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK)) {
 		close(fd);

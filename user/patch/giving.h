@@ -18,6 +18,7 @@ struct giving {
 	} code[64];
 	uint32_t n_code;
 	uint64_t old_local; /* what an earlier recording has left, with its rings; 0: nothing */
+	uint32_t n_chunks;  /* that the second memfd has room for, of what is mapped of it */
 	/* What became of it: */
 	uint64_t local;	     /* where; the rings are behind PATCH_LOCAL_BYTES */
 	uint64_t stopped_ns; /* how long all its threads were; giving_to_running() */
@@ -29,8 +30,8 @@ struct giving {
 };
 
 /* To the stopped process @t; the first memfd has no bytes yet but the record and a header that
- * leads there, the second has its length. The record's addresses of what is shared and of the rings
- * are set. 0 or -errno. */
+ * leads there, the second has room for n_chunks. The record's addresses of what is shared and of
+ * the rings are set. 0 or -errno. */
 int giving_to_stopped(const struct tracee *t, struct giving *giving);
 /* The same to what runs, a struct giving: an operation of surgeon_run(). All its threads are
  * stopped for that: one that ran, and lost its processor while it looked at what is mapped, would

@@ -141,6 +141,16 @@ static void reclaim(struct source *a)
 	free(lanes);
 }
 
+/* The memfd is as long as is used, so that a process cannot fill more. */
+static bool has_room_for(const struct source *a, uint32_t n_chunks)
+{
+	int fd = a->image.area->chunks_fd;
+	off_t bytes = PATCH_CHUNK * (off_t)(1 + n_chunks);
+	struct stat st;
+
+	return !fstat(fd, &st) && (st.st_size >= bytes || !ftruncate(fd, bytes));
+}
+
 /* Threads hold @held chunks that they fill, and may do so for ever: beside these there is always
  * room for as many as it began with. Where that cannot be, and nothing is to come back, there is
  * nothing to wait for either. */
@@ -158,7 +168,7 @@ static void make_room(struct source *a, uint32_t held, uint32_t idle)
 	held += a->n_late;
 	idle -= idle < a->n_late ? idle : a->n_late;
 	uint32_t want = held < PATCH_CHUNKS_GROWN ? a->least + held : a->n_chunks;
-	if (want > a->n_chunks) {
+	if (want > a->n_chunks && has_room_for(a, want)) {
 		a->n_chunks = want;
 		__atomic_store_n(&shared->n_chunks, want, __ATOMIC_RELEASE);
 		idle++;

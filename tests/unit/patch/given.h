@@ -61,6 +61,7 @@ static inline struct giving given_what(pid_t child, pid_t recorder, uint64_t cod
 	return (struct giving){
 		.pid = child,
 		.off_record = GIVEN_CODE,
+		.n_chunks = GIVEN_CHUNKS,
 		.code = {{code, GIVEN_CODE, 0}},
 		.n_code = 1,
 		.record = {.magic = PATCH_MAGIC,
