@@ -100,7 +100,7 @@ struct patch_chunk {
 
 struct patch_shared {
 	__u32 n_lanes;	   /* given out so far */
-	__u32 n_chunks;	   /* grows with how many are held by threads */
+	__u32 n_chunks;	   /* in use; grows with how many are held by threads */
 	__u32 waits;	   /* where no chunk is free: wait for one, or lose what comes */
 	__u32 alive;	   /* grows as long as somebody drains */
 	__u32 hint;	   /* chunk to look at first */
@@ -125,7 +125,7 @@ struct patch_local {
 /* In it: struct r_debug_extended of glibc, where debuggers find struct patch_map. */
 #define PATCH_LOCAL_OBJECTS 256
 
-#define PATCH_NAME_BYTES 400
+#define PATCH_NAME_BYTES 392
 /* At the start of the code. */
 struct patch_header {
 	__u64 magic;
@@ -139,6 +139,9 @@ struct patch_header {
 	struct patch_map {
 		__u64 addr, name, dynamic, next, prev;
 	} map;
+	/* That are mapped. What is shared says how many are in use, and whoever has fewer rights
+	 * may have written there. */
+	__u64 chunks_most;
 	char name[PATCH_NAME_BYTES];
 };
 #define PATCH_MAGIC 0x356b72616d677570ull /* "pugmark5" */

@@ -22,7 +22,8 @@ _Static_assert(offsetof(struct patch_header, code_from) == 552 &&
 		       offsetof(struct patch_header, code_to) == 560 &&
 		       offsetof(struct patch_header, index) == 568 &&
 		       offsetof(struct patch_header, find_next) == 576 &&
-		       offsetof(struct patch_header, map) == 584,
+		       offsetof(struct patch_header, map) == 584 &&
+		       offsetof(struct patch_header, chunks_most) == 624,
 	       "as below");
 _Static_assert(offsetof(struct patch_ring, end) == 8 && offsetof(struct patch_ring, last) == 16 &&
 		       offsetof(struct patch_ring, serial) == 24 &&
@@ -225,10 +226,15 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	12(%r10), %esi\n"
 	"4:\n"
 	"	mov	4(%r10), %edi\n"
+	"	cmp	.Lpatch_header+624(%rip), %edi\n"
+	"	cmova	.Lpatch_header+624(%rip), %edi\n"
 	"	mov	16(%r10), %ecx\n"
 	"5:\n"
 	"	cmp	4(%r10), %ecx\n"
+	"	jae	50f\n"
+	"	cmp	.Lpatch_header+624(%rip), %ecx\n"
 	"	jb	51f\n"
+	"50:\n"
 	"	xor	%ecx, %ecx\n"
 	"51:\n"
 	"	mov	%rcx, %rdx\n"

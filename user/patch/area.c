@@ -436,6 +436,7 @@ static int emit_all(struct making *m, const struct patch_settings *settings)
 		.local = a->local,
 		.shared = a->record->shared,
 		.off_record = a->off_record,
+		.chunks_most = a->record->chunks_bytes / PATCH_CHUNK - 1,
 	};
 	struct patch_region *region = a->record->regions;
 	struct unwinders unwinders;

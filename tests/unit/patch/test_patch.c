@@ -180,7 +180,10 @@ static void emit_all(uint32_t n)
 	w.memory = map(CODE, PROT_EXEC);
 	w.rings = map(PATCH_RINGS * PATCH_RING_BYTES, 0);
 	w.shared = map(PATCH_CHUNK * (CHUNKS + 1), 0);
-	((struct patch_shared *)w.shared)->n_chunks = CHUNKS;
+	/* As a process with fewer rights may write it, which shares that. */
+	((struct patch_shared *)w.shared)->n_chunks = 1 << 30;
+	((struct patch_shared *)w.shared)->hint = CHUNKS + 7;
+	header.chunks_most = CHUNKS;
 	((struct patch_shared *)w.shared)->stamp_bytes = PATCH_CHUNK;
 	header.rings = (uint64_t)w.rings;
 	header.shared = (uint64_t)w.shared;

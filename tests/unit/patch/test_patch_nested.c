@@ -219,6 +219,7 @@ static void make_code(void)
 	struct patch_header header = {.magic = PATCH_MAGIC};
 	uint8_t start[PATCH_CODE_START] = {0};
 
+	header.chunks_most = CHUNKS;
 	header.rings = (uint64_t)w.rings;
 	header.shared = (uint64_t)w.shared;
 	header.local = (uint64_t)map(4096, 0);
