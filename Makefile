@@ -108,7 +108,7 @@ SONAME := libpugmark.so.$(SOVERSION)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-all check-unit sanitized replay-bins san-unit-bins bench bench-static fuzz fuzz-run fuzz-each fuzz-bins fuzz-walks \
+.PHONY: all deps demo check check-all check-long check-long-all check-unit sanitized replay-bins san-unit-bins bench bench-static fuzz fuzz-run fuzz-each fuzz-bins fuzz-walks \
 	install uninstall clean help FORCE
 
 all: $(BUILD)/pugmark $(BUILD)/libpugmark.a $(BUILD)/libpugmark.so ## the command and the library
@@ -126,11 +126,12 @@ $(BUILD)/offline/eval/exec.o: private CFLAGS += $(if $(FUZZ)$(COVER),-O0)
 # What the page carries, as it is in the tree.
 $(BUILD)/user/page/assets.o: user/page/app.css user/page/body.html $(wildcard user/page/*.js)
 
-# Rewritten, and so everything rebuilt, only when the compiler or a flag is another one.
+# Rewritten, and so everything rebuilt, only when the compiler or a flag is another one. By a name of this
+# make's own: `make check` runs several side by side.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(COMPILE) $(LDFLAGS) $(LDLIBS)' >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@printf '%s\n' '$(COMPILE) $(LDFLAGS) $(LDLIBS)' >$@.$$PPID
+	@if cmp -s $@.$$PPID $@; then rm $@.$$PPID; else mv $@.$$PPID $@; fi
 
 $(BUILD)/libpugmark.a: $(LIB_OBJ)
 $(BUILD)/libuser.a: $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ))
@@ -224,29 +225,39 @@ RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC
 # take away (a killed one's patches).
 QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks safe_races)
 
-check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed)
-	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) \
-		-t $(call limit,420) $(UNIT_BIN) \
+# Checks that are targets of their own, and those that do more of it with LONG=1.
+SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick exact-quick oracle-quick value-quick \
+	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
+LONG_TARGETS := $(addprefix check-,go-quick programs-quick slices)
+# Scripts of which `make check` has a sample (they ask for LONG=1), and those that are in `make check-long` alone.
+SAMPLED := $(patsubst %,tests/e2e/%.sh,shares signals)
+LONG_SCRIPTS :=
+as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
+as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
+# Built before, so that none of those that run side by side builds anything.
+CHECKED_TOOLS := $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed) \
+		 oracle shapes value-tools slices-tools
+
+check-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
+	+$(Q)$(RUN_ENV) $(UNIT_COUNTS) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -i -t $(call limit,420) \
+		$(foreach n,$(SAMPLES),$(call as_target,$(n))) \
+		$(if $(SAN),,$(foreach n,$(SAN_UNITS),$(call as_san,$(n),$(SAN_COUNTS)))) \
+		$(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
-		$(if $(SAN),,$(foreach n,$(SAN_UNITS),-c san-$(n:test_%=%) \
-			'$(SAN_COUNTS) $(SAN_BUILD)/tests/$(n)')) \
-		-t $(call limit,420) tests/style.sh tests/edges.py \
-		$(filter-out $(QUIET),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET)) \
-		-t $(call limit,420) -m check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
-		-t $(call limit,420) -m check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
-		-m check-slices '$(MAKE) --no-print-directory check-slices' \
-		-m check-value-quick '$(MAKE) --no-print-directory check-value-quick' \
-		-m check-probe-shapes-quick '$(MAKE) --no-print-directory check-probe-shapes-quick' \
-		-m check-go-quick '$(MAKE) --no-print-directory check-go-quick' \
-		-m check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
-		-m check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
-		-m check-shares-quick '$(MAKE) --no-print-directory check-shares-quick' \
-		-m check-wide-quick '$(MAKE) --no-print-directory check-wide-quick' \
-		-m check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
-		-m check-carrier-quick '$(MAKE) --no-print-directory check-carrier-quick' \
-		-m check-exact-paths-quick \
-			'$(MAKE) --no-print-directory check-exact-paths-quick'
+		tests/style.sh tests/edges.py \
+		$(filter-out $(QUIET) $(LONG_SCRIPTS),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET))
+
+check-long: ## what `make check` has a sample of, and what it leaves out: an hour
+	$(try-deps)
+	$(remake) check-long-all
+
+check-long-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
+	+$(Q)$(RUN_ENV) LONG=1 tests/run.sh -l $(BUILD)/tests/log-long -j $(JOBS) -i -t $(call limit,900) \
+		$(foreach n,$(LONG_TARGETS),$(call as_target,$(n))) \
+		$(if $(SAN),,$(foreach n,$(SAN_SAMPLED),$(call as_san,$(n),$(LONG_SAN_COUNTS)))) \
+		$(foreach n,$(UNIT_SAMPLED),$(BUILD)/tests/$(n)) \
+		$(SAMPLED) $(LONG_SCRIPTS)
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -t $(call limit,240) $(UNIT_BIN)

@@ -43,9 +43,9 @@ some_text() { # FILES of text, in the folder $1
 
 # --- commands -------------------------------------------------------------------------------------------
 busy_set() { go build -o busy "$tests/go/busy.go" 2>go.err; }
-busy_run() { $by ./busy 6; }
+busy_run() { $by ./busy $((less ? 1 : 6)); }
 
-gron_set() { jq -n '[range(3000) | {a: ., b: "x\(.)", c: [., {d: null}]}]' >many.json; }
+gron_set() { jq -n --argjson n "$((less ? 300 : 3000))" '[range($n) | {a: ., b: "x\(.)", c: [., {d: null}]}]' >many.json; }
 gron_run() { $by ./gron many.json; }
 
 gofmt_set() { cp "$tests/go/busy.go" one.go; }
