@@ -95,11 +95,17 @@ FUZZ_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/fuzz_%)
 # What a test program may use: the library, and the command's own modules but for its main().
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 # Unit tests that `make check` runs once more with sanitizers, as san-NAME: not those that probe or ask
-# for time, nor what takes minutes even of few programs. The others take fewer than without.
+# for time, nor what takes minutes even of few programs. The others take fewer than without, and `make
+# check-long` runs SAN_SAMPLED once more on LONG_SAN_COUNTS.
 SAN_UNITS := $(filter-out $(addprefix test_,best_cost bindings budgets paths_real probe_frames ring seed walks_real), \
 	     $(notdir $(UNIT_BIN)))
-SAN_COUNTS := CASPER_PROGRAMS=300 CHECK_PROGRAMS=30 NO_MEMORY_PROGRAMS=8 ODD_PROGRAMS=60 PLACEMENT_GRAPHS=2000 \
-	      PLACEMENT_SMALL=2000 SHARE_PROGRAMS=25 SHORTCUT_PROGRAMS=60 UNRESOLVED_PROGRAMS=100 WALK_PROGRAMS=10
+SAN_COUNTS := CASPER_PROGRAMS=60 CHECK_PROGRAMS=6 DAMAGE_STEP=17 NO_MEMORY_PROGRAMS=2 ODD_PROGRAMS=12 \
+	      PLACEMENT_GRAPHS=400 PLACEMENT_SMALL=400 SHARE_PROGRAMS=5 SHORTCUT_PROGRAMS=12 UNRESOLVED_PROGRAMS=20 \
+	      WALK_PROGRAMS=2 WALK_REGRESSIONS=7
+LONG_SAN_COUNTS := CASPER_PROGRAMS=300 CHECK_PROGRAMS=30 NO_MEMORY_PROGRAMS=8 ODD_PROGRAMS=60 PLACEMENT_GRAPHS=2000 \
+		   PLACEMENT_SMALL=2000 SHARE_PROGRAMS=25 SHORTCUT_PROGRAMS=60 UNRESOLVED_PROGRAMS=100 WALK_PROGRAMS=10
+SAN_SAMPLED := $(addprefix test_,casper_naive damage no_memory paths placement plan_check share_odd shares shortcuts \
+	       unresolved walks)
 TEST_LIBS := $(BUILD)/libsupport.a $(BUILD)/libuser.a $(BUILD)/libpugmark.a
 
 SHARED := libpugmark.so.$(VERSION)
@@ -208,7 +214,7 @@ demo: ## all set-up, then a real program as Pugmark sees it
 	$(remake) all
 	$(Q)scripts/demo.sh $(BUILD)/pugmark
 
-check: ## all set-up, then every test
+check: ## all set-up, then every test, of some a sample
 	$(try-deps)
 	$(remake) check-all
 
@@ -229,8 +235,8 @@ QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks s
 SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick exact-quick oracle-quick value-quick \
 	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
 LONG_TARGETS := $(addprefix check-,go-quick programs-quick slices)
-# Scripts of which `make check` has a sample (they ask for LONG=1), and those that are in `make check-long` alone.
-SAMPLED := $(patsubst %,tests/e2e/%.sh,shares signals)
+# Scripts of which `make check` has a sample (all of it with LONG=1), and those that are in `make check-long` alone.
+SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang loss objects shares signals)
 LONG_SCRIPTS :=
 as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
 as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
