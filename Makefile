@@ -236,7 +236,8 @@ SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick ex
 	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
 LONG_TARGETS := $(addprefix check-,go-quick programs-quick slices)
 # Scripts of which `make check` has a sample (all of it with LONG=1), and those that are in `make check-long` alone.
-SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang loss objects shares signals)
+SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang \
+	   interposed loss modules objects opaque shares shares_apart signals)
 LONG_SCRIPTS :=
 as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
 as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
