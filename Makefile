@@ -108,7 +108,7 @@ SAN_SAMPLED := $(addprefix test_,casper_naive damage no_memory paths placement p
 	       unresolved walks)
 # Random programs of unit tests in `make check`; UNIT_SAMPLED go through all of theirs in `make check-long`.
 UNIT_COUNTS := CHECK_PROGRAMS=1000 COST_PROGRAMS=2000 ODD_PROGRAMS=500 PLACEMENT_GRAPHS=5000 PLACEMENT_SMALL=5000 \
-	       SHARE_PROGRAMS=60 SHORTCUT_PROGRAMS=100 WALK_PROGRAMS=1500
+	       SHARE_PROGRAMS=800 SHORTCUT_PROGRAMS=100 WALK_PROGRAMS=1500
 UNIT_SAMPLED := $(addprefix test_,best_cost paths placement plan_check share_odd shares shortcuts walks)
 TEST_LIBS := $(BUILD)/libsupport.a $(BUILD)/libuser.a $(BUILD)/libpugmark.a
 
