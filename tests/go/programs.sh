@@ -56,7 +56,7 @@ compile_run() { GOROOT=/usr/lib/go-1.19 $by ./compile -p main -complete -o made/
 
 export RESTIC_PASSWORD=tracks
 restic_set() {
-	some_text text && head -c 8000000 /dev/zero | openssl enc -aes-128-ctr -K 0 -iv 0 >text/noise 2>/dev/null
+	some_text text && head -c $((less ? 800000 : 8000000)) /dev/zero | openssl enc -aes-128-ctr -K 0 -iv 0 >text/noise 2>/dev/null
 	export RESTIC_CACHE_DIR=$PWD/cache
 }
 restic_run() {
