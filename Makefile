@@ -239,10 +239,9 @@ QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks s
 SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick exact-quick oracle-quick value-quick \
 	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
 LONG_TARGETS := $(addprefix check-,go-quick programs-quick slices)
-# Scripts of which `make check` has a sample (all of it with LONG=1), and those that are in `make check-long` alone.
+# Scripts of which `make check` has a sample, and all with LONG=1.
 SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang \
 	   interposed loss modules objects opaque shares shares_apart signals)
-LONG_SCRIPTS :=
 as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
 as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
 # Built before, so that none of those that run side by side builds anything.
@@ -257,9 +256,9 @@ check-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
 		tests/style.sh tests/edges.py \
-		$(filter-out $(QUIET) $(LONG_SCRIPTS),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET))
+		$(filter-out $(QUIET),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET))
 
-check-long: ## what `make check` has a sample of, and what it leaves out: an hour
+check-long: ## all of what `make check` has a sample of
 	$(try-deps)
 	$(remake) check-long-all
 
@@ -268,7 +267,7 @@ check-long-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
 		$(foreach n,$(LONG_TARGETS),$(call as_target,$(n))) \
 		$(if $(SAN),,$(foreach n,$(SAN_SAMPLED),$(call as_san,$(n),$(LONG_SAN_COUNTS)))) \
 		$(foreach n,$(UNIT_SAMPLED),$(BUILD)/tests/$(n)) \
-		$(SAMPLED) $(LONG_SCRIPTS)
+		$(SAMPLED)
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -t $(call limit,240) $(UNIT_BIN)
