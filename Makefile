@@ -95,11 +95,21 @@ FUZZ_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/fuzz_%)
 # What a test program may use: the library, and the command's own modules but for its main().
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 # Unit tests that `make check` runs once more with sanitizers, as san-NAME: not those that probe or ask
-# for time, nor what takes minutes even of few programs. The others take fewer than without.
+# for time, nor what takes minutes even of few programs. The others take fewer than without, and `make
+# check-long` runs SAN_SAMPLED once more on LONG_SAN_COUNTS.
 SAN_UNITS := $(filter-out $(addprefix test_,best_cost bindings budgets paths_real probe_frames ring seed walks_real), \
 	     $(notdir $(UNIT_BIN)))
-SAN_COUNTS := CASPER_PROGRAMS=300 CHECK_PROGRAMS=30 NO_MEMORY_PROGRAMS=8 ODD_PROGRAMS=60 PLACEMENT_GRAPHS=2000 \
-	      PLACEMENT_SMALL=2000 SHARE_PROGRAMS=25 SHORTCUT_PROGRAMS=60 UNRESOLVED_PROGRAMS=100 WALK_PROGRAMS=10
+SAN_COUNTS := CASPER_PROGRAMS=60 CHECK_PROGRAMS=6 DAMAGE_STEP=17 NO_MEMORY_PROGRAMS=2 ODD_PROGRAMS=12 \
+	      PLACEMENT_GRAPHS=400 PLACEMENT_SMALL=400 SHARE_PROGRAMS=5 SHORTCUT_PROGRAMS=12 UNRESOLVED_PROGRAMS=20 \
+	      WALK_PROGRAMS=2 WALK_REGRESSIONS=7
+LONG_SAN_COUNTS := CASPER_PROGRAMS=300 CHECK_PROGRAMS=30 NO_MEMORY_PROGRAMS=8 ODD_PROGRAMS=60 PLACEMENT_GRAPHS=2000 \
+		   PLACEMENT_SMALL=2000 SHARE_PROGRAMS=25 SHORTCUT_PROGRAMS=60 UNRESOLVED_PROGRAMS=100 WALK_PROGRAMS=10
+SAN_SAMPLED := $(addprefix test_,casper_naive damage no_memory paths placement plan_check share_odd shares shortcuts \
+	       unresolved walks)
+# Random programs of unit tests in `make check`; UNIT_SAMPLED go through all of theirs in `make check-long`.
+UNIT_COUNTS := CHECK_PROGRAMS=1000 COST_PROGRAMS=2000 ODD_PROGRAMS=500 PLACEMENT_GRAPHS=5000 PLACEMENT_SMALL=5000 \
+	       SHARE_PROGRAMS=800 SHORTCUT_PROGRAMS=100 WALK_PROGRAMS=1500
+UNIT_SAMPLED := $(addprefix test_,best_cost paths placement plan_check share_odd shares shortcuts walks)
 TEST_LIBS := $(BUILD)/libsupport.a $(BUILD)/libuser.a $(BUILD)/libpugmark.a
 
 SHARED := libpugmark.so.$(VERSION)
@@ -108,7 +118,7 @@ SONAME := libpugmark.so.$(SOVERSION)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-all check-unit sanitized replay-bins san-unit-bins bench bench-static fuzz fuzz-run fuzz-each fuzz-bins fuzz-walks \
+.PHONY: all deps demo check check-all check-long check-long-all check-unit sanitized replay-bins san-unit-bins bench bench-static fuzz fuzz-run fuzz-each fuzz-bins fuzz-walks \
 	install uninstall clean help FORCE
 
 all: $(BUILD)/pugmark $(BUILD)/libpugmark.a $(BUILD)/libpugmark.so ## the command and the library
@@ -126,11 +136,12 @@ $(BUILD)/offline/eval/exec.o: private CFLAGS += $(if $(FUZZ)$(COVER),-O0)
 # What the page carries, as it is in the tree.
 $(BUILD)/user/page/assets.o: user/page/app.css user/page/body.html $(wildcard user/page/*.js)
 
-# Rewritten, and so everything rebuilt, only when the compiler or a flag is another one.
+# Rewritten, and so everything rebuilt, only when the compiler or a flag is another one. By a name of this
+# make's own: `make check` runs several side by side.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(COMPILE) $(LDFLAGS) $(LDLIBS)' >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@printf '%s\n' '$(COMPILE) $(LDFLAGS) $(LDLIBS)' >$@.$$PPID
+	@if cmp -s $@.$$PPID $@; then rm $@.$$PPID; else mv $@.$$PPID $@; fi
 
 $(BUILD)/libpugmark.a: $(LIB_OBJ)
 $(BUILD)/libuser.a: $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ))
@@ -207,7 +218,7 @@ demo: ## all set-up, then a real program as Pugmark sees it
 	$(remake) all
 	$(Q)scripts/demo.sh $(BUILD)/pugmark
 
-check: ## all set-up, then every test
+check: ## all set-up, then every test, of some a sample
 	$(try-deps)
 	$(remake) check-all
 
@@ -224,29 +235,39 @@ RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC
 # take away (a killed one's patches).
 QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks safe_races)
 
-check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed)
-	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) \
-		-t $(call limit,420) $(UNIT_BIN) \
+# Checks that are targets of their own, and those that do more of it with LONG=1.
+SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick exact-quick oracle-quick value-quick \
+	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
+LONG_TARGETS := $(addprefix check-,go-quick programs-quick slices)
+# Scripts of which `make check` has a sample, and all with LONG=1.
+SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang \
+	   interposed loss modules objects opaque shares shares_apart signals)
+as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
+as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
+# Built before, so that none of those that run side by side builds anything.
+CHECKED_TOOLS := $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed) \
+		 oracle shapes value-tools slices-tools
+
+check-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
+	+$(Q)$(RUN_ENV) $(UNIT_COUNTS) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -i -t $(call limit,420) \
+		$(foreach n,$(SAMPLES),$(call as_target,$(n))) \
+		$(if $(SAN),,$(foreach n,$(SAN_UNITS),$(call as_san,$(n),$(SAN_COUNTS)))) \
+		$(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
-		$(if $(SAN),,$(foreach n,$(SAN_UNITS),-c san-$(n:test_%=%) \
-			'$(SAN_COUNTS) $(SAN_BUILD)/tests/$(n)')) \
-		-t $(call limit,420) tests/style.sh tests/edges.py \
-		$(filter-out $(QUIET),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET)) \
-		-t $(call limit,420) -m check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
-		-t $(call limit,420) -m check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
-		-m check-slices '$(MAKE) --no-print-directory check-slices' \
-		-m check-value-quick '$(MAKE) --no-print-directory check-value-quick' \
-		-m check-probe-shapes-quick '$(MAKE) --no-print-directory check-probe-shapes-quick' \
-		-m check-go-quick '$(MAKE) --no-print-directory check-go-quick' \
-		-m check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
-		-m check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
-		-m check-shares-quick '$(MAKE) --no-print-directory check-shares-quick' \
-		-m check-wide-quick '$(MAKE) --no-print-directory check-wide-quick' \
-		-m check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
-		-m check-carrier-quick '$(MAKE) --no-print-directory check-carrier-quick' \
-		-m check-exact-paths-quick \
-			'$(MAKE) --no-print-directory check-exact-paths-quick'
+		tests/style.sh tests/edges.py \
+		$(filter-out $(QUIET),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET))
+
+check-long: ## all of what `make check` has a sample of
+	$(try-deps)
+	$(remake) check-long-all
+
+check-long-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
+	+$(Q)$(RUN_ENV) LONG=1 tests/run.sh -l $(BUILD)/tests/log-long -j $(JOBS) -i -t $(call limit,900) \
+		$(foreach n,$(LONG_TARGETS),$(call as_target,$(n))) \
+		$(if $(SAN),,$(foreach n,$(SAN_SAMPLED),$(call as_san,$(n),$(LONG_SAN_COUNTS)))) \
+		$(foreach n,$(UNIT_SAMPLED),$(BUILD)/tests/$(n)) \
+		$(SAMPLED)
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -t $(call limit,240) $(UNIT_BIN)

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run.sh: runs tests, several side by side, and says how they went.
 #
-#   run.sh [-l LOGDIR] [-j JOBS]
-#          {[-t SECONDS] TEST | -c NAME COMMAND | -m NAME COMMAND | -q TEST}...
+#   run.sh [-l LOGDIR] [-j JOBS] [-i]
+#          {[-t SECONDS] TEST | -c NAME COMMAND | -q TEST}...
 #
-# TEST is a program; -c runs a shell command under a name, and -m does, but never two of these at
-# once (they build); -q is a test that asks how long things take, or needs races to be run often: it
-# runs when all others have ended, with nothing beside it. -t is the time limit of those that follow.
+# TEST is a program; -c runs a shell command under a name; -q is a test that asks how long things take,
+# or needs races to be run often: it runs when all others have ended, with nothing beside it. -t is the
+# time limit of those that follow. JOBS run at a time; with -i up to twice as many, another one for each
+# second in which half a processor was idle, because many tests mostly wait.
 # Each runs with no stdin and an empty TMPDIR of its own, which is removed afterwards.
 # Scripts (*.sh) race with real programs: one that fails is run once more, alone, and what held only
 # then is said as unsteady at the end, with what had not. More than five such are no accident: none
@@ -19,7 +20,7 @@
 set -u
 
 limit=120
-jobs=1
+jobs=1 most=
 logs=
 passed=0 failed=0 skipped=0
 failures=() skips=() took=()
@@ -74,6 +75,18 @@ fail() { # NAME WHY LOG: what of it does not hold is said again at the end
 	printf -- '--- end of log ---\n'
 }
 
+# Runs its arguments, and writes what processor time they took, in seconds of user and system, to $0.
+# It outlives a signal that ends them.
+timed='trap : TERM; TIMEFORMAT="%1U %1S"; { time "$@" 2>&3 3>&-; } 3>&2 2>"$0"'
+
+# Sets busy to the seconds of processor time that test NUMBER took; none where it was killed.
+read_busy() { # NUMBER
+	local user system
+	busy=
+	[ -s "$scratch/busy$1" ] && read -r user system < <(tail -n 1 "$scratch/busy$1") || return 0
+	busy=$(((10#${user/./} + 10#${system/./}) / 10))
+}
+
 start() { # NUMBER
 	local n=$1 keeps=()
 	mkdir "$scratch/tmp$n" || exit 1
@@ -82,7 +95,8 @@ start() { # NUMBER
 	[[ ${programs[n]} != */tests/test_* ]] ||
 		keeps=(MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000)
 	env TMPDIR="$scratch/tmp$n" CMOCKA_MESSAGE_OUTPUT=STDOUT "${keeps[@]}" \
-		timeout --kill-after=10 "${limits[n]}" "${programs[n]}" ${commands[n]:+-c "${commands[n]}"} \
+		timeout --kill-after=10 "${limits[n]}" bash -c "$timed" "$scratch/busy$n" \
+		"${programs[n]}" ${commands[n]:+-c "${commands[n]}"} \
 		</dev/null >"$logs/${names[n]}.log" 2>&1 &
 	running[$!]=$n
 	began[n]=$SECONDS
@@ -104,7 +118,8 @@ ended() { # NUMBER STATUS
 	if [ "$status" != 0 ] && [ "$f" = 0 ]; then
 		f=1
 	fi
-	took+=("$((SECONDS - began[n])) s $name")
+	read_busy "$n"
+	took+=("$((SECONDS - began[n])) s${busy:+, $busy busy}: $name")
 	if [ "$f" != 0 ] && [ ! "$second" ] && [[ $name == *.sh ]]; then
 		cp "$log" "$log.first"
 		again+=("$n")
@@ -119,8 +134,8 @@ ended() { # NUMBER STATUS
 	elif [ "$f" != 0 ]; then
 		fail "$name" "exit status $status" "$log"
 	else
-		printf '%-28s ok    %d passed%s, %d s\n' "$name" "$p" \
-			"$([ "$s" = 0 ] || echo ", $s skipped")" $((SECONDS - began[n]))
+		printf '%-28s ok    %d passed%s, %d s%s\n' "$name" "$p" \
+			"$([ "$s" = 0 ] || echo ", $s skipped")" $((SECONDS - began[n])) "${busy:+, $busy busy}"
 	fi
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	if [ "$s" != 0 ]; then
@@ -138,9 +153,9 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	-l) logs=$2; shift 2 ;;
 	-j) jobs=$2; shift 2 ;;
+	-i) most=yes; shift ;;
 	-t) limit=$2; shift 2 ;;
 	-c) add any "$2" bash "$3"; shift 3 ;;
-	-m) add builds "$2" bash "$3"; shift 3 ;;
 	-q) add quiet "$(basename "$2")" "$2"; shift 2 ;;
 	*) add any "$(basename "$1")" "$1"; shift ;;
 	esac
@@ -157,33 +172,48 @@ next_of() { # KIND
 	return 1
 }
 
-# Sets next to the number of the test to start; fails if none may. Those that build come first, so
-# that they do not wait for each other at the end.
+# Sets next to the number of the test to start; fails if none may.
 pick() {
-	local n running_kinds=
+	local n
 	for n in "${running[@]}"; do
-		running_kinds+=" ${kinds[n]}"
+		[ "${kinds[n]}" != quiet ] || return 1
 	done
-	case $running_kinds in
-	*quiet*) return 1 ;;
-	*builds*) next_of any && return ;;
-	*) next_of builds || next_of any && return ;;
-	esac
-	[ -z "$running_kinds" ] && next_of quiet
+	next_of any || { [ ${#running[@]} = 0 ] && next_of quiet; }
+}
+
+# Whether half a processor was idle since this was asked the last time, a second ago or longer. The
+# kernel counts in hundredths of a second; PROC_STAT is for who tests this.
+idle_before='' asked=
+was_idle() {
+	local now=${EPOCHREALTIME/[.,]/} idle waits was=$idle_before since=$asked
+	[ $((now - ${since:-0})) -ge 1000000 ] || return 1
+	read -r _ _ _ _ idle waits _ <"${PROC_STAT:-/proc/stat}" || return 1
+	idle_before=$((idle + waits)) asked=$now
+	[ "$since" ] && [ $(((idle_before - was) * 20000)) -ge $((now - since)) ]
+}
+
+room() {
+	[ ${#running[@]} -ge "$jobs" ] || return 0
+	[ "$most" ] && [ ${#running[@]} -lt $((2 * jobs)) ] && was_idle
 }
 
 run_waiting() {
-	local pid status n
+	local pid tick= n
 	while [ ${#waiting[@]} != 0 ] || [ ${#running[@]} != 0 ]; do
-		while [ ${#running[@]} -lt "$jobs" ] && pick; do
+		while room && pick; do
 			unset "waiting[$next]"
 			start "$next"
 		done
-		wait -n -p pid "${!running[@]}" 2>/dev/null
-		status=$?
-		n=${running[$pid]}
-		unset "running[$pid]"
-		ended "$n" "$status"
+		# Until one has ended, or for a second.
+		[ "$tick" ] && kill -0 "$tick" 2>/dev/null || { sleep 1 & tick=$!; }
+		wait -n "${!running[@]}" "$tick" 2>/dev/null
+		for pid in "${!running[@]}"; do
+			kill -0 "$pid" 2>/dev/null && continue
+			n=${running[$pid]}
+			unset "running[$pid]"
+			wait "$pid" 2>/dev/null
+			ended "$n" $?
+		done
 	done
 }
 

@@ -7,7 +7,7 @@ set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
 needs nginx wrk bpftool
-cycles=${CYCLES:-20}
+cycles=${CYCLES:-$((${LONG:+10} + 10))}
 master= load=
 at_end() { # a killed nginx would leave its workers
 	kill -TERM $master $load 2>/dev/null

@@ -122,7 +122,10 @@ told() { # NAME OPTION... -- COMMAND...: the trace without thread numbers in NAM
 	"$PUGMARK" verify rec >"$name.verdict" 2>&1
 }
 
-for level in -O0 '-O2 -no-pie' '-O3 -fno-plt -fcf-protection=full'; do
+# With LONG=1 one level more, another seed, and five times as many signals.
+levels=('-O2 -no-pie' '-O3 -fno-plt -fcf-protection=full') long=30000
+[ -z "${LONG:-}" ] || levels+=(-O0) long=150000
+for level in "${levels[@]}"; do
 	# shellcheck disable=SC2086 # several words
 	"${CC:-cc}" $level -pthread -o program program.c || exit 1
 	told probe -- ./program
@@ -134,11 +137,11 @@ for level in -O0 '-O2 -no-pie' '-O3 -fno-plt -fcf-protection=full'; do
 	PUGMARK_PATCH_POISON=1 told poison --carrier patch --on-full wait -- ./program
 	claim "$level: what is not live is not missed" same probe.out poison.out
 	claim "$level: nor in the trace" same probe poison
-	for ((seed = 1; seed <= ${SEEDS:-2}; seed++)); do
+	for ((seed = 1; seed <= ${SEEDS:-${#levels[@]} - 1}; seed++)); do
 		PUGMARK_PATCH_SEED=$seed told mixed --carrier mixed --on-full wait -- ./program
 		claim "$level: mixed by seed $seed, its trace is the same" same probe mixed
 	done
-	told patch --carrier patch --on-full wait -- ./program 150000 signals
+	told patch --carrier patch --on-full wait -- ./program $long signals
 	claim "$level: with signals, exact" grep -q '^complete' patch.verdict
 	told probe -- ./program 3000 signals
 	claim "$level: and by probes" grep -q '^complete' probe.verdict

@@ -175,7 +175,9 @@ int main()
 	printf("breaks %d\nnote %d\ncompare %d\n", +n_breaks, +n_note, +n_compare);
 }
 CC
-for linked in -static-libstdc++ -shared-libgcc -static; do
+links=(-static-libstdc++)
+[ -z "${LONG:-}" ] || links+=(-shared-libgcc -static)
+for linked in "${links[@]}"; do
 	if ${CXX:-c++} -O1 -pthread $linked program.cc -o program 2>err; then
 		tells "C++, $linked"
 	else

@@ -17,7 +17,9 @@ sequences() {
 "${CXX:-c++}" -O1 "$tests/programs/objects.cc" -o prog -pthread 2>err || skip "no C++ compiler: $(head -n 1 err)"
 stacks=$(printf '%s\n' 'Stack 2*push 2*pop ~Stack' 'Stack 2*push pop 6*push ~Stack' 'Stack 3*push 3*pop ~Stack' 'Stack push pop ~Stack')
 files=$(printf '%s\n' fopen 'fopen fseek fclose' 'fopen fwrite fwrite fclose')
-for mode in full branch casper best; do
+modes='full best'
+[ -z "${LONG:-}" ] || modes='full branch casper best'
+for mode in $modes; do
 	run 0 record -q -o $mode --mode $mode --args 1 --args-of 'box::Stack*' --handle stdio -- ./prog f g
 	run 0 verify $mode
 	claim "mode $mode: complete with what is read along" grep -q '^complete' out

@@ -19,7 +19,8 @@ nesting() { # DUMP
 want='<o<ii>o><oo><ii><oo><ii><o<ii>o><o<ii>o><ii>'
 for compiler in gcc clang; do
 	command -v $compiler >/dev/null || { skipped=$((skipped + 1)); continue; }
-	for flags in -O0 -O1 -O2 '-O2 -static' '-O2 -fno-omit-frame-pointer'; do
+	all=(-O0 '-O2 -static' -O1 -O2 '-O2 -fno-omit-frame-pointer') # without LONG=1 two of each
+	for flags in "${all[@]:0:${LONG:+1}2}"; do
 		# shellcheck disable=SC2086
 		$compiler $flags -w -o target "$source" 2>err || { skipped=$((skipped + 1)); continue; }
 		for mode in best casper; do

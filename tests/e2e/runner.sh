@@ -74,7 +74,7 @@ if alive; then
 	exit 1
 fi
 
-# Side by side: each of two waits for the other. Those with -m: neither sees the other.
+# Side by side: each of two waits for the other. In one lane they do so where a processor is idle.
 meets() { # ME OTHER
 	fake "$1" "touch $1-is-here; for _ in {1..30}; do [ -e $2-is-here ] && exit; sleep 0.1; done; exit 1"
 }
@@ -83,11 +83,17 @@ meets two one
 expect 0 '2 passed, 0 failed, 0 skipped' -j 2 ./one ./two
 rm -f ./*-is-here
 expect 1 '1 passed, 1 failed, 0 skipped' ./one ./two
-apart="mkdir $dir/building && sleep 0.2 && rmdir $dir/building"
-expect 0 '3 passed, 0 failed, 0 skipped' -j 3 -m a "$apart" -m b "$apart" ./pass
-fake calm "[ ! -e $dir/building ] && mkdir $dir/quietly && sleep 0.2 && rmdir $dir/quietly"
-apart="[ ! -e $dir/quietly ] && $apart"
-expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -q ./calm -m a "$apart" -m b "$apart" -q ./calm
+rm -f ./*-is-here
+echo 'cpu 0 0 0 0 0 0' >stat
+PROC_STAT=stat expect 1 '1 passed, 1 failed, 0 skipped' -i ./one ./two
+rm -f ./*-is-here
+for i in {1..40}; do echo "cpu 0 0 0 $((i * 10)) 0 0" >stat.new; mv stat.new stat; sleep 0.1; done &
+idles=$!
+PROC_STAT=stat expect 0 '2 passed, 0 failed, 0 skipped' -i ./one ./two
+kill $idles
+loud="[ ! -e $dir/quietly ] && touch $dir/loud-\$\$ && sleep 0.2 && rm $dir/loud-\$\$"
+fake calm "! ls $dir | grep -q ^loud- && mkdir $dir/quietly && sleep 0.2 && rmdir $dir/quietly"
+expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -i -q ./calm -c a "$loud" -c b "$loud" -q ./calm
 
 # Scripts that fail are tried once more, unless there are many.
 fake once.sh "[ -e $dir/tried ] && exit; touch $dir/tried; echo 'does not hold: it is so'; exit 1"

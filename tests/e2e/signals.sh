@@ -33,6 +33,7 @@ signals_in() { # PROGRAM same|own ARGUMENT...
 	echo "$what: $(cat came) signals, $(wc -l <full) events, the same by three plans"
 	[ $failed = 0 ] || conclude || exit 1
 }
+turn=0 left_out=(same own)
 for name in timer stepped together; do
 	arguments=()
 	[ $name = stepped ] || arguments=(1100) # signals
@@ -45,8 +46,13 @@ for name in timer stepped together; do
 			skipped=$((skipped + 1))
 			continue
 		}
-		signals_in "$program" same "${arguments[@]}"
-		signals_in "$program" own "${arguments[@]}"
+		# Each program in both links and on both stacks, and with LONG=1 each link on each stack.
+		turn=$((turn + 1))
+		for stack in same own; do
+			[ -z "${LONG:-}" ] && [ $stack = "${left_out[turn % 2]}" ] && continue
+			signals_in "$program" $stack "${arguments[@]}"
+		done
 	done
+	turn=$((turn + 1))
 done
 conclude

@@ -20,7 +20,7 @@ check-exact-paths-quick: oracle $(BUILD)/pugmark
 
 # For tests/e2e/loss.sh.
 PIECES := $(BUILD)/tests/pieces
-check-all: $(PIECES)
+check-all check-long-all: $(PIECES)
 $(PIECES): $(BUILD)/tests/exact/pieces.o $(BUILD)/libpugmark.a
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)

@@ -7,6 +7,6 @@ GO_SECONDS ?= 600
 check-go: $(BUILD)/pugmark ## two dozen Go programs under probes, ten minutes each
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/go/check.sh --seconds $(GO_SECONDS)
 
-# What is installed of them, seconds each.
+# What is installed of them, once each; with LONG=1 seconds each.
 check-go-quick: $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/go/check.sh --quick

@@ -43,9 +43,9 @@ some_text() { # FILES of text, in the folder $1
 
 # --- commands -------------------------------------------------------------------------------------------
 busy_set() { go build -o busy "$tests/go/busy.go" 2>go.err; }
-busy_run() { $by ./busy 6; }
+busy_run() { $by ./busy $((less ? 1 : 6)); }
 
-gron_set() { jq -n '[range(3000) | {a: ., b: "x\(.)", c: [., {d: null}]}]' >many.json; }
+gron_set() { jq -n --argjson n "$((less ? 300 : 3000))" '[range($n) | {a: ., b: "x\(.)", c: [., {d: null}]}]' >many.json; }
 gron_run() { $by ./gron many.json; }
 
 gofmt_set() { cp "$tests/go/busy.go" one.go; }
@@ -56,7 +56,7 @@ compile_run() { GOROOT=/usr/lib/go-1.19 $by ./compile -p main -complete -o made/
 
 export RESTIC_PASSWORD=tracks
 restic_set() {
-	some_text text && head -c 8000000 /dev/zero | openssl enc -aes-128-ctr -K 0 -iv 0 >text/noise 2>/dev/null
+	some_text text && head -c $((less ? 800000 : 8000000)) /dev/zero | openssl enc -aes-128-ctr -K 0 -iv 0 >text/noise 2>/dev/null
 	export RESTIC_CACHE_DIR=$PWD/cache
 }
 restic_run() {

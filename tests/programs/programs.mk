@@ -11,7 +11,7 @@ RUN_PROGRAMS = $(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/programs/check.sh
 check-programs: $(BUILD)/pugmark ## programs that leave the straight path, in every build
 	$(RUN_PROGRAMS)
 
-# Each in four builds, in less than a minute.
+# Each in one of four builds, in turn; with LONG=1 in all four.
 check-programs-quick: $(BUILD)/pugmark
 	$(RUN_PROGRAMS) --quick
 

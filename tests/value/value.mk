@@ -5,7 +5,7 @@ VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
 VALUE_SHARED := stepped followed chance
 VALUE_ENTRY := $(addprefix $(BUILD)/user/values/write/,aux_vector.o entry_trap.o hidden_vdso.o)
 
-.PHONY: value-tools check-value check-value-quick check-value-truth check-value-served check-slices
+.PHONY: value-tools check-value check-value-quick check-value-truth check-value-served check-slices check-slices-quick slices-tools
 value-tools: $(VALUE_TOOLS)
 
 $(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(VALUE_ENTRY)
@@ -46,11 +46,15 @@ $(BUILD)/value/fresh_malloc.so: tests/value/fresh_malloc.c
 
 # Slices against a naive slicer over QEMU's trace. About two minutes. redis' reader does not run twice the
 # same way each time (one of two hundred instances differed in one of three runs): twice, if need be.
-check-slices: value-tools $(BUILD)/value/fresh_malloc.so $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so \
+slices-tools: value-tools $(BUILD)/value/fresh_malloc.so $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so \
 		$(if $(call has_archive,liblua5.4),$(BUILD)/value/lua_host) \
-		$(if $(call has_archive,libsqlite3),$(BUILD)/oracle/libsqlite) ## slices against QEMU and a naive slicer
-	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) \
-		ORACLE=$(abspath $(BUILD)/oracle) sh -c 'tests/value/slices.sh gzip bc lua sqlite; a=$$?; \
+		$(if $(call has_archive,libsqlite3),$(BUILD)/oracle/libsqlite)
+RUN_SLICES = PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) ORACLE=$(abspath $(BUILD)/oracle)
+check-slices: slices-tools ## slices against QEMU and a naive slicer
+	$(Q)$(RUN_SLICES) sh -c 'tests/value/slices.sh gzip bc lua sqlite; a=$$?; \
 			tests/value/slices.sh redis || tests/value/slices.sh redis && exit $$a'
+# Of gzip alone.
+check-slices-quick: slices-tools
+	$(Q)$(RUN_SLICES) tests/value/slices.sh gzip
 
 -include $(patsubst %,$(BUILD)/tests/value/%.d,$(VALUE_NAMES) $(VALUE_SHARED) naive_insn)

@@ -5,7 +5,8 @@
  * program and the marks but not the grammar.
  *
  * WALK_PROGRAMS=n walks programs 1 to n, WALK_FROM=n begins elsewhere, WALK_SEED=n walks only
- * program n, and with WALK_PRINT=1 a walk that fails is printed. */
+ * program n, and with WALK_PRINT=1 a walk that fails is printed. WALK_REGRESSIONS=n takes each nth
+ * of those that failed once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -116,11 +117,12 @@ static void walk_many(enum plan_mode mode, bool scoped, uint64_t programs)
 {
 	struct tally t = {0};
 	uint64_t only = setting("WALK_SEED", 0), from = setting("WALK_FROM", 1);
+	uint64_t every = setting("WALK_REGRESSIONS", 1);
 	int failed = 0;
 	programs = setting("WALK_PROGRAMS", programs);
 	if (only)
 		failed = !walk_one_program(only, mode, scoped, &t);
-	for (uint64_t i = 0; !only && i < N_REGRESSIONS && failed < 5; i++)
+	for (uint64_t i = 0; !only && i < N_REGRESSIONS && failed < 5; i += every ? every : 1)
 		failed += !walk_one_program(regressions[i], mode, scoped, &t);
 	for (uint64_t seed = from; !only && seed < from + programs && failed < 5; seed++)
 		failed += !walk_one_program(seed, mode, scoped, &t);
