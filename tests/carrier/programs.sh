@@ -75,7 +75,7 @@ cat >own.c <<'C'
 static jmp_buf back;
 static ucontext_t home, other;
 static char stack[65536];
-static volatile long ticks;
+static long ticks; /* handlers run on several threads */
 FN static long leaf(long x) { return x * 3 + 1; }
 FN static long odd(long x) { return x ^ (x >> 3); }
 static long (*volatile by[])(long) = {leaf, odd};
@@ -103,7 +103,7 @@ FN static void elsewhere(void)
 			swapcontext(&other, &home);
 	}
 }
-static void on_alarm(int s) { ticks += leaf(s); }
+static void on_alarm(int s) { __atomic_fetch_add(&ticks, leaf(s), __ATOMIC_RELAXED); }
 static void *thread(void *n)
 {
 	long r = 0, *heap = malloc(1000 * sizeof(*heap));
