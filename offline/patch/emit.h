@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* emit.h: the code of one trampoline. What it does, in the order of its instructions:
  *
+ *   [push the return address: of a call that was too short to stay one]
  *   the patched instructions before the witness
  *   step over the red zone, save what is live       only where nothing dead can be used
  *   [is the return address one of ours? else: rare]

@@ -6,8 +6,8 @@
  *   other  another instruction of the same block does; each run through the block passes both
  *   span   several instructions of the block, one behind the other, have five bytes together: they
  *          become one. What lies behind a block that goes nowhere else may be part of that
- *   island one or more have two bytes at least, and become a jump to idle bytes near by, which are
- *          made a jump as well
+ *   island one or more have two bytes at least, a call among them or not, and become a jump to idle
+ *          bytes near by, which are made a jump as well
  *   edge   the block is entered in one way alone, by falling through the conditional jump before
  *          it: that one is patched, alone or as the end of a span, and tells the event where it is
  *          not taken
