@@ -69,17 +69,25 @@ for command in 'plan --fresh' 'plan --shares 2 -o set' 'distribute --machines 2 
 	claim "$command: it dies: the status is an error" is $? 1
 	claim "$command: of that file" grep -q 'medium: its analysis died of SIGSEGV' err
 done
+stops() { # PID: it does, and has not ended before
+	while grep -q '^State:[[:space:]]*[RSD]' "/proc/$1/status" 2>said; do :; done
+	grep -q '^State:[[:space:]]*T' "/proc/$1/status" 2>said
+}
 # Behind the plan comes what else is found in a file: it has a child of its own, the second one.
 for options in '--level values' '--carrier patch --no-times'; do
-	# shellcheck disable=SC2086 # several words
-	"$PUGMARK" record -q -o rec $options -- ./medium -c : >out 2>err </dev/null &
-	recorder=$!
-	started+=("$recorder")
-	child=
-	find_child $recorder
-	first=$child
-	while [ "$child" = "$first" ] && find_child $recorder; do :; done
-	kill -STOP "$child"
+	for _ in {1..20}; do # it is over in milliseconds: until one is stopped before
+		# shellcheck disable=SC2086 # several words
+		"$PUGMARK" record -q -o rec $options -- ./medium -c : >out 2>err </dev/null &
+		recorder=$!
+		started+=("$recorder")
+		child=
+		find_child $recorder
+		first=$child
+		while [ "$child" = "$first" ] && find_child $recorder; do :; done
+		kill -STOP "$child" 2>said && stops "$child" && break
+		kill -CONT "$child" 2>said
+		wait $recorder
+	done
 	claim "$options: it has a child of its own" [ "$child" != "$first" ]
 	claim "$options: which is nobody, without capabilities" is \
 		"$(grep -cP '^Uid:\t65534\t65534|^Cap(Eff|Prm):\t0+$' "/proc/$child/status")" 3
