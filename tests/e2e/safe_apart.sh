@@ -83,7 +83,7 @@ has_stopped() { # PID: or it has ended before
 }
 stop_second() { # OPTION...: the recorder $recorder, whose second child $child is stopped
 	local first try
-	for try in 1 2 3 4 5 6 7 8; do
+	for try in {1..20}; do
 		"$PUGMARK" record -q -o rec "$@" -- ./medium -c : >out 2>err </dev/null &
 		recorder=$!
 		started+=("$recorder")
