@@ -18,7 +18,8 @@ struct page_asked {
 };
 
 /* Walks the view, which is open, and the other recording, as far as ->request and ->against ask for
- * it, and once more for automata and blocks. @out is written over. 0 or -errno with @diag filled; page_asked_deinit() in both cases. */
+ * it, and once more for automata and blocks. @out is written over. 0 or -errno with @diag filled;
+ * page_asked_deinit() in both cases. */
 int page_asked_collect(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
 		       struct pugmark_diag *diag);
 void page_asked_deinit(struct page_asked *asked);
