@@ -24,6 +24,7 @@ claim 'recorded' is $? 0
 after=$(wc -l <rounds)
 "$PUGMARK" record -o again --max-overhead 20 --duration 1 -p $pid >out 2>told
 "$PUGMARK" record -q -o fresh --max-overhead 20 --fresh --duration 0.3 -p $pid >out 2>err
+"$PUGMARK" record -o telling --max-overhead 20 --fresh --duration 2 -p $pid >out 2>while
 kill -TERM $pid
 wait $pid
 claim 'the program ends well' is $? 0
@@ -66,6 +67,7 @@ claim "a third of the rounds at least: $later in half a second, $untraced before
 	[ "$((3 * ${later:-0}))" -gt "${untraced:-0}" ]
 claim 'the next recording begins without what was taken out, and says so' \
 	grep -q 'out from the start, as an earlier recording .*--fresh' told
+claim 'what goes is said while it is recorded, too' grep -q 'telling: taken out, since probes cost .* more than 20.0 %: .*hot' while
 "$PUGMARK" verify again >certificate
 claim 'so does its certificate' \
 	grep -q '^note .*out from the start, since an earlier recording .*: .*hot' certificate

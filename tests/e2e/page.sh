@@ -74,6 +74,30 @@ shows 'a function has how long its calls took: each of them, by the least and by
 	const rows = [...document.querySelectorAll("#function .hist tbody tr")];
 	return [1, 2].map((i) => rows.reduce((sum, r) => sum + Number(r.children[i].textContent.replaceAll(",", "")), 0))' \
 	"$(jq -c '.functions[] | select(.function == "factorial") | .durations_ns.calls | [., .]' report.json)"
+run 0 encode --fsa --format json rec
+cp out automata.json
+of_function='[...document.querySelectorAll("#function-table button.link")].find((b) => b.textContent === name).click();
+	const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr`)].map((r) => [...r.children]);'
+shows 'a function has the automaton of what it calls' page.html 1280 '
+	const name = "first_step"; '"$of_function"'
+	return rows("automaton").map((r) => r.map((c) => c.textContent))' \
+	"$(jq -c '.automata[] | select(.name == "first_step").states | to_entries | map(.key as $k | (.value.arcs[] |
+		["\($k)", "\(.[2])", "\(.[1])", (.[0] | sub("=>"; "jumps to "))]), (.value.ends // empty | ["\($k)", "\(.)", "", "it ends"]))' automata.json)"
+shows 'and none where it calls nothing, nor code without level paths' page.html 1280 '
+	const name = "leaf"; '"$of_function"'
+	return [document.querySelector("#function h2").textContent, document.getElementById("automaton"), document.getElementById("code")]' '["leaf",null,null]'
+run 0 record -q --level paths -o paths -- ./prog
+run 0 report --html -o paths.html paths
+shows 'at level paths it has its code, and how often each block ran' paths.html 1280 '
+	const name = "factorial"; '"$of_function"'
+	const calls = Number(document.querySelector("#function .facts b").textContent.replaceAll(",", ""));
+	return [rows("code").length > 1, calls === Number(rows("code")[0][1].textContent.replaceAll(",", "")),
+		document.getElementById("code").textContent.includes("ret")]' '[true,true,true]'
+mv prog moved
+run 0 report --html -o away.html paths
+mv moved prog
+shows 'where the file is gone, the overview says so' away.html 1280 '
+	return [document.getElementById("overview").textContent.includes("prog: "), document.title.length > 9]' '[true,true]'
 shows 'the call tree opens' page.html 1280 '
 	document.getElementById("tab-calls").click();
 	const top = document.querySelector("#tree li button");

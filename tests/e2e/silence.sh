@@ -147,4 +147,13 @@ for table in '--n-level 2' '--intervals 3'; do
 	run 0 report $table rec
 	claim "report $table: the table that encode makes" same should out
 done
+# Wrong words get the right ones.
+fails 2 "pugmark report: '0' is not a number from 1 to 16" report --n-level 0 rec
+fails 2 "no format 'nonesuch' (perfetto, chrome, speedscope, folded, pprof, callgrind, ctf, sqlite, parquet)" \
+	export --format nonesuch -o x rec
+fails 2 'which --format? (perfetto, ' export -o x rec
+fails 2 'neither a size (a number with k, M or G) nor a time' export --format chrome --split 10q -o x rec
+for id in 9 0 1:7; do
+	fails 1 'an identity is an argument from 1 to 6, or `result`' report --request "fib,$id" rec
+done
 conclude

@@ -95,6 +95,7 @@ run 0 record -q -o rec -- ./busy 200
 cp out counts
 run 0 top rec
 check_counts 'a folder' out counts fast slow
+claim 'a folder: what it cost is over, known or not' is "$(sed -n 2p out)" 'what it cost was not measured'
 run 0 top -F fast --top 1 rec
 claim 'a folder: only what was asked for' is "$(wc -l <out) $(calls_of fast out)" '4 4000'
 
@@ -131,6 +132,12 @@ keys q
 claim '-p: q leaves, and prints what ran' waits_for 'left with 0'
 claim '-p: the program runs on' kill -0 $pid
 claim '-p: nothing is left' await nothing_left
+
+# A table of one second waits for the first events, which may be late.
+kill -STOP $pid
+(sleep 2; kill -CONT $pid) &
+"$PUGMARK" top --once -p $pid >table 2>err
+claim '--once: what ran is there, though it ran late' grep -q ' fast$' table
 
 # Of a copy by its file, ended by Ctrl-C and by signals.
 cp busy copy

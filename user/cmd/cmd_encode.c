@@ -310,7 +310,8 @@ int cmd_encode(int argc, char **argv)
 		e->out = out;
 		e->top = DEFAULT_TOP;
 		e->show_times = true;
-		trace_view_init(&e->view, "encode", "text");
+		/* `report --n-level` is this too, and wrong usage is of what was called. */
+		trace_view_init(&e->view, strcmp(argv[0], "report") ? "encode" : "report", "text");
 		status = parse(e, argc, argv);
 	}
 	if (status < 0) {

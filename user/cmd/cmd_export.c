@@ -71,6 +71,18 @@ struct export_command {
 	struct request_choice choice;
 };
 
+/* "": none was asked for. */
+static int no_format(const char *name)
+{
+	char all[256];
+	int n = 0;
+	for (size_t i = 0; export_formats[i]; i++)
+		n += snprintf(all + n, sizeof(all) - (size_t)n, "%s%s", i ? ", " : "",
+			      export_formats[i]->name);
+	return *name ? command_usage("export", "no format '%s' (%s)", name, all)
+		     : command_usage("export", "which --format? (%s)", all);
+}
+
 static int take_size(const char *arg, uint64_t *out)
 {
 	static const char units[] = "kMG";
@@ -81,7 +93,10 @@ static int take_size(const char *arg, uint64_t *out)
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 	if (end == arg || errno || *arg == '-' || !n || (*end && (!unit || end[1])) ||
 	    n > UINT64_MAX >> shift)
-		return command_usage("export", "'%s' is not a size: a number with k, M or G", arg);
+		return command_usage("export",
+				     "--split: '%s' is neither a size (a number with k, M or G) "
+				     "nor a time (with s, ms, us or ns)",
+				     arg);
 	*out = (uint64_t)n << shift;
 	return -1;
 }
@@ -152,11 +167,9 @@ static int check(struct export_command *c)
 	if ((c->slow && !c->request) || (c->longer_ns && !c->slow))
 		return command_usage("export", c->slow ? "--slow goes with --request"
 						       : "--longer goes with --slow");
-	if (!*x->replay.view.format)
-		return command_usage("export", "which --format?");
 	x->format = export_format_named(x->replay.view.format);
 	if (!x->format)
-		return command_usage("export", "no format '%s'", x->replay.view.format);
+		return no_format(x->replay.view.format);
 	if (!x->output)
 		return command_usage("export", "where to? -o FILE (for instance trace.%s)",
 				     x->format->suffix);

@@ -272,7 +272,9 @@ static int html_report(struct report_command *c, struct pugmark_diag *diag)
 	}
 	const struct page_about about = {.report = &s->report,
 					 .requests = asked.requests_json,
-					 .against = asked.against_json};
+					 .against = asked.against_json,
+					 .automata = asked.automata_json,
+					 .blocks = asked.blocks_json};
 	struct export x = {
 		.format = &page_format, .output = c->output, .about = &about, .diag = diag};
 	x.weigh_calls = !s->view.info->times;

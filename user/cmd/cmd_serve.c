@@ -140,7 +140,9 @@ static int collect(struct serve_command *c, int fd, struct pugmark_diag *diag)
 	} else {
 		const struct page_about about = {.report = &c->report,
 						 .requests = c->asked.requests_json,
-						 .against = c->asked.against_json};
+						 .against = c->asked.against_json,
+						 .automata = c->asked.automata_json,
+						 .blocks = c->asked.blocks_json};
 		x.replay.view = c->view; /* lent: the names that it makes are its own */
 		err = serve_collect(&x, &about, fd, &c->served, diag);
 		c->view = x.replay.view;

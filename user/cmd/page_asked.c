@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* page_asked.c: see page_asked.h. Both are the JSON that `report --request` and `diff` print. */
+/* page_asked.c: see page_asked.h. Each is JSON: what `report --request`, `diff` and `encode --fsa`
+ * print, and a listing of blocks. */
 #include "user/cmd/page_asked.h"
 
+#include "user/encode/encode.h"
 #include "user/request/show.h"
 #include "user/view/compare/against.h"
 #include "user/view/compare/compare_show.h"
+#include "user/view/lines/block_listing.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -64,15 +68,74 @@ static int collect_against(struct page_asked *asked, struct trace_view *view, st
 	return err;
 }
 
+enum { AUTOMATA_TAIL = 3, AUTOMATA_BYTES_MAX = 8 << 20 };
+
+/* As `encode --fsa`. A recording in which no function was called has none, and too many have no
+ * room in a page. */
+static int collect_automata(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
+			    struct pugmark_diag *diag)
+{
+	size_t bytes;
+	struct encode *e = calloc(1, sizeof(*e));
+	FILE *file = e ? open_memstream(&asked->automata_json, &bytes) : NULL;
+	if (!file) {
+		free(e);
+		return trace_view_no_memory(view, diag);
+	}
+	outbuf_init(out, file);
+	e->out = out;
+	e->format = &encode_json;
+	e->selection = SELECT_CALLEES;
+	e->encoding = ENCODE_FSA;
+	e->k = AUTOMATA_TAIL;
+	e->view = *view; /* lent: the names that it makes are its own */
+	int err = encode_run(e, diag);
+	*view = e->view;
+	encode_deinit(e);
+	free(e);
+	bool whole = outbuf_flush(out);
+	if (fclose(file) || !whole)
+		err = trace_view_no_memory(view, diag);
+	if (err == -ENODATA || (!err && bytes > AUTOMATA_BYTES_MAX)) {
+		free(asked->automata_json);
+		asked->automata_json = NULL;
+		err = 0;
+	}
+	return err;
+}
+
+static int collect_blocks(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
+			  struct pugmark_diag *diag)
+{
+	size_t bytes;
+	if (!block_listing_has(view))
+		return 0;
+	FILE *file = open_memstream(&asked->blocks_json, &bytes);
+	if (!file)
+		return trace_view_no_memory(view, diag);
+	outbuf_init(out, file);
+	int err = block_listing_json(view, out, diag);
+	bool whole = outbuf_flush(out);
+	if ((fclose(file) || !whole) && !err)
+		err = trace_view_no_memory(view, diag);
+	return err;
+}
+
 int page_asked_collect(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
 		       struct pugmark_diag *diag)
 {
 	int err = asked->request ? collect_requests(asked, view, out, diag) : 0;
-	return !err && asked->against ? collect_against(asked, view, out, diag) : err;
+	if (!err && asked->against)
+		err = collect_against(asked, view, out, diag);
+	if (!err)
+		err = collect_automata(asked, view, out, diag);
+	return err ? err : collect_blocks(asked, view, out, diag);
 }
 
 void page_asked_deinit(struct page_asked *asked)
 {
 	free(asked->requests_json);
 	free(asked->against_json);
+	free(asked->automata_json);
+	free(asked->blocks_json);
 }

@@ -123,6 +123,9 @@ function openFunction(id) {
 	}
 	if (f.h)
 		box.append(make("h2", {}, "How long its calls took"), histogram(f.h));
+	for (const [title, part] of [["In which order it calls", inside.automaton(f)], ["Its code, and how often each block ran", inside.code(f)]])
+		if (part)
+			box.append(make("h2", {}, title), part);
 	const slow = data.slow.filter((s) => s.f === id);
 	if (slow.length) {
 		const at = make("div");
@@ -135,6 +138,8 @@ function openFunction(id) {
 	box.tabIndex = -1;
 	box.focus();
 }
+const idByName = new Map(functions.filter((f) => f.ran).map((f) => [f.n, f.id]));
+const inside = insideInit(data, { make, number, openByName: (n) => idByName.has(n) ? link(idByName.get(n)) : n });
 // A row for each power of two: how many calls took so long, by the least that they can have taken, and by the most.
 function histogram(h) {
 	const most = Math.max(...h.n.flat(), 1);
@@ -159,7 +164,7 @@ function overview() {
 	for (const [what, value] of [["duration", time(data.duration)], ["calls", number(data.calls)], ["witness events", number(data.witnesses)], [threads.length === 1 ? "thread" : "threads", number(threads.length)], ["functions that ran", number(functions.filter((f) => f.ran).length)], ["gaps", data.gaps ? `${number(data.gaps)} (${time(data.gapTime)})` : "none"]])
 		facts.append(make("div", {}, make("b", {}, value), what));
 	o.append(make("p", { className: data.gaps || !data.whole ? "warn" : "good" }, data.gaps || !data.whole ? "Not complete: what happened in the gaps is not known, everything else is exact." : "Complete: every call and return is there."), facts);
-	for (const note of data.notes)
+	for (const note of [...data.notes, ...inside.notes])
 		o.append(make("p", { className: "dim" }, "Note: " + note));
 	const threadsAt = make("div"), slowAt = make("div"), gapsAt = make("div");
 	o.append(make("h2", {}, "Threads"), threadsAt);

@@ -13,3 +13,4 @@ ASSET(page_flame_js, "user/page/flame.js");
 ASSET(page_against_js, "user/page/against.js");
 ASSET(page_requests_js, "user/page/requests.js");
 ASSET(page_tracks_js, "user/page/tracks.js");
+ASSET(page_function_js, "user/page/function.js");

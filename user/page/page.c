@@ -83,6 +83,7 @@ void page_end(struct export *x, const struct page_facts *facts)
 	put_asset(out, page_requests_js, page_requests_js_end);
 	put_asset(out, page_flame_js, page_flame_js_end);
 	put_asset(out, page_tracks_js, page_tracks_js_end);
+	put_asset(out, page_function_js, page_function_js_end);
 	put_asset(out, page_js, page_js_end);
 	outbuf_text(out, "</script>\n</body>\n</html>\n");
 }

@@ -18,6 +18,8 @@ struct page_about {
 	const char *against;  /* JSON: {"title": ..., "rows": as user/view/compare/compare_show.h};
 				 NULL: none */
 	const char *requests; /* JSON, as user/request/show.h writes it; NULL: none */
+	const char *automata; /* JSON, as `encode --fsa` writes it; NULL: none */
+	const char *blocks;   /* JSON, as user/view/lines/block_listing.h writes it; NULL: none */
 };
 
 extern const struct export_format page_format;

@@ -382,6 +382,10 @@ void page_data(struct export *x, const struct page_facts *facts)
 			put_json(x->replay.out, ",\"requests\":", about->requests);
 		if (about->against)
 			put_json(x->replay.out, ",\"against\":", about->against);
+		if (about->automata)
+			put_json(x->replay.out, ",\"automata\":", about->automata);
+		if (about->blocks)
+			put_json(x->replay.out, ",\"blocks\":", about->blocks);
 		outbuf_text(x->replay.out, "}\n");
 	} else {
 		export_fail(x, -ENOMEM, "out of memory");

@@ -59,6 +59,11 @@ int request_spec_parse(const char *text, struct request_spec *out, struct pugmar
 	bool ids = comma && read_ids(comma + 1, out);
 	if (ids)
 		*comma = 0;
+	if (comma && !ids && comma[1] && !comma[1 + strspn(comma + 1, "0123456789:")])
+		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
+					"'%s': an identity is an argument from 1 to 6, or "
+					"`result`",
+					text);
 	char *dots = find_dots(out->first);
 	if (dots) {
 		*dots = 0;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ struct longest {
 
 struct row {
 	VEC(struct call *) chunks; /* of CHUNK_CALLS, mapped */
-	VEC(uint64_t) begins;	   /* in ns, of each chunk's first call: a search reads one chunk */
+	VEC(uint64_t) begins; /* in ns, of the first of each FAN calls: a search reads no others */
 	uint64_t n;
 	VEC(struct longest) levels[LEVELS]; /* [0]: of each FAN calls */
 };
@@ -142,13 +143,16 @@ int ranges_call(struct ranges *r, uint32_t track, uint64_t at_ns, uint64_t doubt
 	if (depth >= RANGES_DEPTH)
 		return 0;
 	struct row *row = &t->rows[depth];
-	if (row->n == (uint64_t)row->chunks.n * CHUNK_CALLS) {
-		struct call *chunk = NULL;
-		int err = new_chunk(r, &chunk);
-		if (err || !VEC_PUSH(&row->begins, at_ns) || !VEC_PUSH(&row->chunks, chunk)) {
-			t->depth--;
-			return err ? err : -ENOMEM;
-		}
+	struct call *chunk = NULL;
+	int err = 0;
+	if (row->n == (uint64_t)row->chunks.n * CHUNK_CALLS && !(err = new_chunk(r, &chunk)) &&
+	    !VEC_PUSH(&row->chunks, chunk))
+		err = -ENOMEM;
+	if (!err && row->n == (uint64_t)row->begins.n * FAN && !VEC_PUSH(&row->begins, at_ns))
+		err = -ENOMEM;
+	if (err) {
+		t->depth--;
+		return err;
 	}
 	*call_at(row, row->n++) = (struct call){at_ns, at_ns, frame, bounded(doubt_ns)};
 	return 0;
@@ -207,10 +211,19 @@ void ranges_finish(struct ranges *r, uint64_t end_ns)
 
 /* ---- asking ---- */
 
-/* The first call that begins after @ns: of the last chunk that does not begin after it. */
-static uint64_t first_after(const struct row *row, uint64_t ns)
+/* The first call from @from on that begins after @ns. From where it is asked it goes ahead by
+ * steps that double: the pixels of a picture follow each other, and so what is read is close to
+ * what was read before. */
+static uint64_t first_after(const struct row *row, uint64_t from, uint64_t ns)
 {
-	uint64_t a = 0, b = row->chunks.n;
+	uint64_t a = (from + FAN - 1) / FAN, b = a, step = 1;
+	while (b < row->begins.n && row->begins.at[b] <= ns) {
+		a = b + 1;
+		b += step;
+		step *= 2;
+	}
+	if (b > row->begins.n)
+		b = row->begins.n;
 	while (a < b) {
 		uint64_t middle = a + (b - a) / 2;
 		if (row->begins.at[middle] <= ns)
@@ -218,17 +231,10 @@ static uint64_t first_after(const struct row *row, uint64_t ns)
 		else
 			b = middle;
 	}
-	if (!a)
-		return 0;
-	b = a * CHUNK_CALLS < row->n ? a * CHUNK_CALLS : row->n;
-	a = (a - 1) * CHUNK_CALLS;
-	while (a < b) {
-		uint64_t middle = a + (b - a) / 2;
-		if (call_at(row, middle)->from_ns <= ns)
-			a = middle + 1;
-		else
-			b = middle;
-	}
+	b = a * FAN < row->n ? a * FAN : row->n;
+	a = a && (a - 1) * FAN > from ? (a - 1) * FAN : from;
+	while (a < b && call_at(row, a)->from_ns <= ns)
+		a++;
 	return a;
 }
 
@@ -274,21 +280,38 @@ struct bytes {
 
 enum { NUMBER_MAX = 10 };
 
+static bool make_room(struct bytes *b, size_t n)
+{
+	if (b->max - b->n >= n)
+		return true;
+	size_t max = (b->max + n) * 2 + 4096;
+	uint8_t *bigger = realloc(b->at, max);
+	if (!bigger) {
+		b->failed = true;
+		b->n = 0;
+		return false;
+	}
+	b->at = bigger;
+	b->max = max;
+	return true;
+}
+
 static void put(struct bytes *b, uint64_t value)
 {
-	if (b->max - b->n < NUMBER_MAX) {
-		uint8_t *bigger = realloc(b->at, b->max * 2 + 4096);
-		if (!bigger) {
-			b->failed = true;
-			b->n = 0;
-			return;
-		}
-		b->at = bigger;
-		b->max = b->max * 2 + 4096;
-	}
+	if (!make_room(b, NUMBER_MAX))
+		return;
 	for (; value > 127; value >>= 7)
 		b->at[b->n++] = (uint8_t)(value | 128);
 	b->at[b->n++] = (uint8_t)value;
+}
+
+static void put_bytes(struct bytes *b, const struct bytes *other)
+{
+	b->failed |= other->failed;
+	if (!other->n || !make_room(b, other->n))
+		return;
+	memcpy(b->at + b->n, other->at, other->n);
+	b->n += other->n;
 }
 
 struct window {
@@ -312,31 +335,32 @@ static bool next_seen(const struct row *row, const struct window *w, uint64_t *i
 		if ((double)(to - from) >= w->pixel_ns)
 			return true;
 		/* Skips what begins in this pixel but the last, which may reach beyond it. */
-		uint64_t after = first_after(row, from + (uint64_t)w->pixel_ns);
-		if (after > *i)
-			*i = after - 1 > *i ? after - 1 : *i;
+		uint64_t after = first_after(row, *i, from + (uint64_t)w->pixel_ns);
+		if (after > *i + 1)
+			*i = after - 1;
 		*seen = longest_of(row, first, *i);
 		return true;
 	}
 	return false;
 }
 
-static void put_row(struct bytes *b, const struct row *row, const struct window *w)
+/* @calls: room for the row's, whose number stands before them. */
+static void put_row(struct bytes *b, struct bytes *calls, const struct row *row,
+		    const struct window *w)
 {
-	uint64_t start = first_after(row, w->from_ns), seen, last_ns = 0;
+	uint64_t i = first_after(row, 0, w->from_ns), seen, last_ns = 0;
 	uint32_t n = 0;
-	start -= start > 0;
-	for (uint64_t i = start; next_seen(row, w, &i, &seen);)
-		n++;
-	put(b, n);
-	for (uint64_t i = start; next_seen(row, w, &i, &seen);) {
+	calls->n = 0;
+	for (i -= i > 0; next_seen(row, w, &i, &seen); n++) {
 		const struct call *call = call_at(row, seen);
-		put(b, call->from_ns - last_ns);
-		put(b, call->to_ns - call->from_ns);
-		put(b, call->frame);
-		put(b, call->doubt_ns);
+		put(calls, call->from_ns - last_ns);
+		put(calls, call->to_ns - call->from_ns);
+		put(calls, call->frame);
+		put(calls, call->doubt_ns);
 		last_ns = call->from_ns;
 	}
+	put(b, n);
+	put_bytes(b, calls);
 }
 
 /* The next gap from *@i on that is seen; those of one pixel are its first. */
@@ -370,7 +394,8 @@ static void put_gaps(struct bytes *b, const struct track *t, const struct window
 	}
 }
 
-static void put_track(struct bytes *b, const struct track *t, const struct window *w)
+static void put_track(struct bytes *b, struct bytes *calls, const struct track *t,
+		      const struct window *w)
 {
 	uint32_t kept = t->deepest < RANGES_DEPTH ? (uint32_t)t->deepest : RANGES_DEPTH;
 	put(b, t->thread);
@@ -379,15 +404,16 @@ static void put_track(struct bytes *b, const struct track *t, const struct windo
 	put_gaps(b, t, w);
 	put(b, kept);
 	for (uint32_t d = 0; d < kept; d++)
-		put_row(b, &t->rows[d], w);
+		put_row(b, calls, &t->rows[d], w);
 }
 
 /* False: with pixels of that width it is more than an answer may be. */
-static bool put_all(struct bytes *b, const struct ranges *r, const struct window *w, bool bounded)
+static bool put_all(struct bytes *b, struct bytes *calls, const struct ranges *r,
+		    const struct window *w, bool bounded)
 {
 	put(b, r->tracks.n);
 	for (uint32_t i = 0; i < r->tracks.n; i++) {
-		put_track(b, r->tracks.at[i], w);
+		put_track(b, calls, r->tracks.at[i], w);
 		if (bounded && b->n > RANGES_ANSWER_MAX)
 			return false;
 	}
@@ -397,12 +423,13 @@ static bool put_all(struct bytes *b, const struct ranges *r, const struct window
 int ranges_get(const struct ranges *r, uint64_t from_ns, uint64_t to_ns, uint32_t width,
 	       uint8_t **out, size_t *n)
 {
-	struct bytes b = {0};
+	struct bytes b = {0}, calls = {0};
 	struct window w = {from_ns, to_ns, (double)(to_ns - from_ns) / width};
-	for (; !put_all(&b, r, &w, width > 1); width /= 2) {
+	for (; !put_all(&b, &calls, r, &w, width > 1); width /= 2) {
 		w.pixel_ns *= 2;
 		b.n = 0;
 	}
+	free(calls.at);
 	if (b.failed) {
 		free(b.at);
 		return -ENOMEM;

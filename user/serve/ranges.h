@@ -3,7 +3,8 @@
  * time that is so many pixels wide: each call of a pixel or more, and of those that are smaller the
  * longest of each pixel. A row (track and depth) is a list of calls that do not overlap, in order;
  * over it lies a pyramid with the longest of each 16, 256, 4096 ... calls. A row's calls are in a
- * file without a name, 24 bytes each, the pyramid in memory, about one byte a call. */
+ * file without a name, 24 bytes each, the pyramid in memory, with the begin of each 16th call about
+ * one and a half bytes a call. */
 #ifndef USER_SERVE_RANGES_H
 #define USER_SERVE_RANGES_H
 

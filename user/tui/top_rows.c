@@ -189,5 +189,8 @@ void top_cost(const struct top *t, char out[TOP_LINE])
 	for (uint32_t i = 0; (n = pugmark_recording_note(t->view->rec, i)); i++)
 		if (!strncmp(n, cost_words, sizeof(cost_words) - 1))
 			note = n + strlen("recorder: ");
-	snprintf(out, TOP_LINE, "%s", note ? note : "what it costs is not known yet");
+	snprintf(out, TOP_LINE, "%s",
+		 note		? note
+		 : t->live.more ? "what it costs is not known yet"
+				: "what it cost was not measured");
 }

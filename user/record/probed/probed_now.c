@@ -99,7 +99,7 @@ static int change_plans(struct probed_now *p, struct pugmark_diag *diag)
 	if (err == -EALREADY) /* but its probes are gone: they come back */
 		changed = p->modules;
 	else if (p->replanning_out && !err)
-		collector_note(p->voice->collector, overhead_words(p->overhead));
+		voice_note(p->voice, overhead_words(p->overhead));
 	err = err == -EALREADY ? 0 : err;
 	for (; !err && n < changed.n_modules && n < BATCH_MODULES; n++)
 		err = text_span_read(changed.modules[n].path, &p->spans[n], diag);
