@@ -71,7 +71,7 @@ static int collect_against(struct page_asked *asked, struct trace_view *view, st
 enum { AUTOMATA_TAIL = 3, AUTOMATA_BYTES_MAX = 8 << 20 };
 
 /* As `encode --fsa`. A recording in which no function was called has none, and too many have no
- * room in a page. */
+ * room in a page, which then says so. */
 static int collect_automata(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
 			    struct pugmark_diag *diag)
 {
@@ -96,10 +96,16 @@ static int collect_automata(struct page_asked *asked, struct trace_view *view, s
 	bool whole = outbuf_flush(out);
 	if (fclose(file) || !whole)
 		err = trace_view_no_memory(view, diag);
-	if (err == -ENODATA || (!err && bytes > AUTOMATA_BYTES_MAX)) {
+	bool too_many = !err && bytes > AUTOMATA_BYTES_MAX;
+	if (err == -ENODATA || too_many) {
 		free(asked->automata_json);
 		asked->automata_json = NULL;
 		err = 0;
+	}
+	if (too_many &&
+	    asprintf(&asked->automata_json, "{\"automata\":[],\"left_out\":%zu}", bytes) < 0) {
+		asked->automata_json = NULL;
+		err = trace_view_no_memory(view, diag);
 	}
 	return err;
 }

@@ -49,5 +49,8 @@ function insideInit(data, { make, number, openByName }) {
 		}
 		return make("div", { id: "code" }, tableOf("inside", ["address", "times", "code"], rows));
 	}
-	return { automaton, code, notes: data.blocks?.notes || [] };
+	const notes = [...(data.blocks?.notes || [])];
+	if (data.automata?.left_out)
+		notes.push(`In which order functions call others takes ${Math.ceil(data.automata.left_out / 1e6)} MB, which is too much for this page: pugmark encode --fsa tells it`);
+	return { automaton, code, notes };
 }
