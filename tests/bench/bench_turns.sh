@@ -23,7 +23,7 @@ command -v python3 jq >/dev/null || skip 'python3 and jq are needed'
 
 start_redis() {
 	serve_redis || return
-	request='INCR counter\r\n'
+	request='SET counter 1\r\n'
 }
 load_redis() { # SECONDS: requests, and how many of them failed
 	local end=$((SECONDS + $1)) n=0 failed=0
@@ -86,7 +86,7 @@ record_paced() { # SECONDS-IN-TURNS
 	kill -TERM $paced && wait $paced
 	read -r right failed <"$tmp/paced"
 	failed_requests=$((failed_requests + failed))
-	[ "${right:-0}" -gt 0 ]
+	[ "${right:-0}" -gt 0 ] || { echo 'no reply was as the first one' >"$tmp/record.err"; return 1; }
 }
 
 bench_server() { # NAME
