@@ -164,13 +164,14 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (p->lost)
 		return; /* the handler's own entry says enough */
 	enum settled settled = UNSETTLED;
-	if (p->position == LOST && parser_begin_placed(p, e))
+	if (p->position == LOST && parser_begin_placed(p, e)) {
 		settled = SETTLED;
-	else if (p->position == LOST) {
+	} else if (p->position == LOST) {
 		parser_attach_waits(p);
 		return;
-	} else if (p->n || !p->context)
+	} else if (p->n || !p->context) {
 		settled = settle_here(p, e);
+	}
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
 	p->placed = settled != UNSETTLED;

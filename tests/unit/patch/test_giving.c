@@ -68,6 +68,7 @@ static void test_what_is_given_can_be_taken_back(void **state)
 	uint64_t ino = given_at(child, code);
 	assert_int_equal(given_left(child, ino, &g), 2);
 	/* Of a file of which a part is shared all can be: it is not that of the code. */
+	assert_int_not_equal(g.record.chunks_ino, 0);
 	assert_int_equal(given_at(child, g.record.shared), g.record.chunks_ino);
 	assert_int_not_equal(g.record.chunks_ino, ino);
 	assert_true(remains_is_recorded(child));
