@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RED_ZONE = 128, OP_LOAD = 0x8b, OP_STORE = 0x89, OP_XCHG = 0x87, OP_LEA = 0x8d };
+enum { RED_ZONE = 128, OP_LOAD = 0x8b, OP_STORE = 0x89, OP_LEA = 0x8d };
 
 /* One event in a trampoline, and what of its code is to come behind the hot path. */
 struct event {
@@ -170,17 +170,15 @@ static void check_return(struct patch_code *c, struct event *e)
 }
 
 /* Loads the target of the indirect call or jump to the ring's register. Where the flags are kept in
- * ax, and the target is found by ax, that is as it was meanwhile. */
+ * ax, what that was is on the stack. */
 static void load_target(struct patch_code *c, const struct event *e)
 {
 	struct asm_mem ax = {ASM_SP, 8 * (e->n_saved - 1)}; /* the first that was pushed */
-	bool exchange = e->flags && e->original->regs >> ASM_AX & 1;
+	bool moved = e->flags && e->original->regs >> ASM_AX & 1;
 
-	if (exchange)
-		asm_op_mem(c, OP_XCHG, ASM_AX, ax);
-	original_load_target(c, e->original, e->ring);
-	if (exchange)
-		asm_op_mem(c, OP_XCHG, ASM_AX, ax);
+	if (moved)
+		asm_op_mem(c, OP_LOAD, e->ring, ax);
+	original_load_target(c, e->original, e->ring, moved ? e->ring : ASM_AX);
 }
 
 static uint32_t record_bytes(const struct event *e)

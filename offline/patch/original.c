@@ -125,18 +125,23 @@ void original_emit(struct patch_code *c, const struct original *o, uint8_t reg)
 	asm_bytes(c, copy, len);
 }
 
-void original_load_target(struct patch_code *c, const struct original *o, uint8_t reg)
+void original_load_target(struct patch_code *c, const struct original *o, uint8_t reg, uint8_t ax)
 {
 	const ZydisDecodedInstruction *insn = &o->insn;
+	bool sib = insn->raw.modrm.mod != 3 && insn->raw.modrm.rm == 4;
+	uint8_t base = (sib ? insn->raw.sib.base : insn->raw.modrm.rm) | insn->raw.rex.B << 3;
+	uint8_t index = insn->raw.sib.index | insn->raw.rex.X << 3;
 
 	if (o->by_rip) {
 		asm_op_rip(c, OP_LOAD, reg, o->memory);
 		return;
 	}
-	asm_byte(c, 0x48 | (reg >> 3) << 2 | insn->raw.rex.X << 1 | insn->raw.rex.B);
+	base = base == ASM_AX ? ax : base;
+	index = index == ASM_AX ? ax : index;
+	asm_byte(c, 0x48 | (reg >> 3) << 2 | (sib ? index >> 3 << 1 : 0) | base >> 3);
 	asm_byte(c, OP_LOAD);
-	asm_byte(c, insn->raw.modrm.mod << 6 | (reg & 7) << 3 | insn->raw.modrm.rm);
-	if (insn->raw.modrm.mod != 3 && insn->raw.modrm.rm == 4)
-		asm_bytes(c, o->bytes + insn->raw.sib.offset, 1);
+	asm_byte(c, insn->raw.modrm.mod << 6 | (reg & 7) << 3 | (sib ? 4 : base & 7));
+	if (sib)
+		asm_byte(c, insn->raw.sib.scale << 6 | (index & 7) << 3 | (base & 7));
 	asm_bytes(c, o->bytes + insn->raw.disp.offset, insn->raw.disp.size / 8);
 }

@@ -27,7 +27,8 @@ int original_decode(const uint8_t *bytes, uint8_t len, uint64_t addr, struct ori
  * its ModRM byte where that is not ORIGINAL_AS_IT_IS. */
 #define ORIGINAL_AS_IT_IS 0xff
 void original_emit(struct patch_code *c, const struct original *o, uint8_t reg);
-/* Loads where an indirect call or jump goes to into @reg. */
-void original_load_target(struct patch_code *c, const struct original *o, uint8_t reg);
+/* Loads where an indirect call or jump goes to into @reg. @ax has what it finds in ax: ASM_AX
+ * itself, or one of those that a function may clobber. */
+void original_load_target(struct patch_code *c, const struct original *o, uint8_t reg, uint8_t ax);
 
 #endif

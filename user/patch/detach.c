@@ -163,18 +163,14 @@ static int keep_islands(struct detaching *d)
 /* The rings stay, empty: a thread's stack that is kept for another thread may still name one. */
 static int empty_rings(const struct patch_record *record, const struct tracee *t)
 {
-	static const struct patch_ring empty[64];
-	struct patch_ring rings[64];
-	int err = 0;
+	static const struct patch_ring empty;
+	struct patch_local local = {0};
+	int err = record->rings
+			  ? tracee_read(t, record->rings - PATCH_LOCAL_BYTES, &local, sizeof(local))
+			  : 0;
 
-	for (uint64_t at = 0; record->rings && !err && at < record->rings_bytes;
-	     at += sizeof(empty)) {
-		err = tracee_read(t, record->rings + at, rings, sizeof(rings));
-		if (!err && !memcmp(rings, empty, sizeof(rings)))
-			break; /* they are given out one behind the other */
-		if (!err)
-			err = tracee_write(t, record->rings + at, empty, sizeof(empty));
-	}
+	for (uint64_t i = 0; !err && i < local.n_rings && i < PATCH_RINGS; i++)
+		err = tracee_write(t, record->rings + i * PATCH_RING_BYTES, &empty, sizeof(empty));
 	return err;
 }
 

@@ -105,14 +105,16 @@ static void test_no_other_words_are_restored(void **state)
 static void test_no_other_memory_is_cleared(void **state)
 {
 	(void)state;
-	static uint8_t memory[PATCH_RINGS * PATCH_RING_BYTES + 4096];
+	static uint8_t memory[PATCH_LOCAL_BYTES + 2 * PATCH_RING_BYTES];
+	struct patch_local local = {.n_rings = 2};
 	memset(memory, 0x77, sizeof(memory));
+	memcpy(memory, &local, sizeof(local));
 	struct giving g = abandoned();
 	union written w = {.record = g.record};
-	w.record.rings = (uintptr_t)memory;
+	w.record.rings = (uintptr_t)memory + PATCH_LOCAL_BYTES;
 	write_record(&g, &w);
 	assert_int_equal(remains_remove(g.pid), -EBADMSG);
-	assert_int_equal(read_word(g.pid, memory), 0x7777777777777777);
+	assert_int_equal(read_word(g.pid, memory + PATCH_LOCAL_BYTES), 0x7777777777777777);
 	given_end(g.pid);
 }
 
