@@ -14,6 +14,11 @@ RUNS = {
     'par': (['40j'], (FOX + '\n') * 6),
     'ed': (['-s'], 'a\n' + ''.join('line %d of the text\n' % i for i in range(20)) +
            '.\n3,9s/of/in/\n2m5\n4,6t1\ng/7/p\n,n\n1,2j\n/8/d\n,p\nQ\n'),
+    'figlet': (['-f', 'FOLDER/fonts/standard.flf', '-w', '60', 'what is', 'to be', 'drawn'], ''),
+    'lua': (['-'], 'local t = {}\nfor i = 1, 60 do t[i] = i * 37 % 61 end\ntable.sort(t)\n'
+            'for i, v in ipairs(t) do io.write(v, i % 10 == 0 and "\\n" or " ") end\n'
+            'print(("a b c"):gsub("%w", string.upper), #table.concat(t, ","))\n'),
+    'minigzip': ([], ''.join('%d lines of a text, and %d more\n' % (i, i * i) for i in range(60))),
 }
 BUILDS = [('gcc', '-O2'), ('gcc', '-O3'), ('clang', '-O0'), ('clang', '-O2'), ('clang', '-O3')]
 
@@ -35,23 +40,23 @@ def matched(first, second, *more):
 
 def same_line(answer):
     pairs = [(m['first'], m['second']) for m in answer['matches'] if m['first']['line'] and m['second']['line']]
-    right = sum(a['line'] == b['line'] and os.path.basename(a['file']) == os.path.basename(b['file'])
-                for a, b in pairs)
-    return right, len(pairs)
+    away = [abs(a['line'] - b['line']) for a, b in pairs
+            if os.path.basename(a['file']) == os.path.basename(b['file'])]
+    return away.count(0), sum(n <= 2 for n in away), len(pairs)
 
 
 def precision(work, program, source, args, stdin):
-    """Of each build: shares of instructions and executions, matches on the same line."""
+    """Of each build: shares of instructions and executions, matches on the same line, and at most two away."""
     build(program, source, work + '/plain', 'gcc', '-O0')
     record(work, 'plain.rec', [work + '/plain', *args], stdin)
     for compiler, level in BUILDS:
         build(program, source, work + '/other', compiler, level)
         record(work, 'other.rec', [work + '/other', *args], stdin)
         answer = matched(work + '/plain.rec', work + '/other.rec', '--all')
-        right, of = same_line(answer)
-        print('  %-6s%-4s %3.0f %% of instructions, %3.0f %% of executions, %d of %d on the same line (%.1f %%)%s%s' %
+        right, near, of = same_line(answer)
+        print('  %-6s%-4s %3.0f %% of instructions, %3.0f %% of executions, %d of %d on the same line (%.1f %%), %.1f %% near%s%s' %
               (compiler, level, 100 * answer['matched'] / answer['instructions'],
-               100 * answer['executions_matched'] / answer['executions'], right, of, 100 * right / max(of, 1),
+               100 * answer['executions_matched'] / answer['executions'], right, of, 100 * right / max(of, 1), 100 * near / max(of, 1),
                ', a rise' if answer['rise'] is not None else '', ', a gap' if answer['gap'] else ''), flush=True)
 
 
@@ -125,6 +130,7 @@ def main():
         program = data['program'][name]
         source = os.path.join(faults.sources(program['package']), program.get('folder', '.'))
         args, text = RUNS[name]
+        args = [a.replace('FOLDER', source) for a in args]
         print(name, flush=True)
         with tempfile.TemporaryDirectory() as work:
             faults.run(['cp', '-r', source, work + '/source'])
