@@ -146,6 +146,11 @@ void dep_format_reads(struct dep_build *b, struct dep_pending *p, unsigned forma
 /* The same of scanf()'s formats: where it puts what it reads goes to p->scanned. */
 void dep_format_scans(struct dep_build *b, struct dep_pending *p, unsigned format, int list);
 
+/* gather.c: notes what @n struct iovec at @at name, or a struct msghdr: whose definitions go to
+ * p->copied, what they hold to p->text. */
+void dep_gather(struct dep_build *b, struct dep_pending *p, uint64_t at, uint64_t n);
+void dep_gather_message(struct dep_build *b, struct dep_pending *p, uint64_t at);
+
 /* streams.c */
 struct dep_stream *dep_stream(struct dep_build *b, int64_t fd);
 /* The descriptor of the FILE at @addr; -1: not known. */

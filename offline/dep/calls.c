@@ -135,6 +135,12 @@ static void begin_flow(struct dep_build *b, struct dep_pending *p, const struct 
 	case FLOW_WRITE:
 		dep_note_bytes(b, &p->copied, from, length(b, p, f->len, from, 0));
 		break;
+	case FLOW_GATHER:
+		if (f->len)
+			dep_gather(b, p, from, length(b, p, f->len, 0, 0));
+		else
+			dep_gather_message(b, p, from);
+		break;
 	case FLOW_MAKE:
 		dep_note_bytes(b, &p->copied, from, string_len(b, from, STRING_MAX));
 		break;
@@ -247,7 +253,10 @@ static void write_bytes(struct dep_build *b, struct dep_event *e, struct dep_pen
 		b->no_memory = true;
 		return;
 	}
-	if (value_memory_read(b->memory, p->args[f->from], bytes, n, NULL))
+	if (f->kind == FLOW_GATHER && p->text.n >= n)
+		memcpy(bytes, p->text.at, n);
+	else if (f->kind == FLOW_GATHER ||
+		 value_memory_read(b->memory, p->args[f->from], bytes, n, NULL))
 		memset(bytes, 0, n);
 	if (line) { /* puts() adds one */
 		bytes[n] = '\n';
@@ -367,6 +376,7 @@ static void end_flow(struct dep_build *b, struct dep_event *e, struct dep_pendin
 			print_text(b, e, p, f, result, told);
 		break;
 	case FLOW_WRITE:
+	case FLOW_GATHER:
 		write_bytes(b, e, p, f, result, told);
 		break;
 	case FLOW_PUT:

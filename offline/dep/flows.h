@@ -19,12 +19,14 @@ enum dep_flow_kind {
 	FLOW_PRINT, /* the text of a format (argument @from) goes to a stream, or to argument @to */
 	FLOW_SCAN,  /* what the format in argument @from asks for is found in what it looks at */
 	FLOW_WRITE, /* @len bytes at argument @from go to a stream */
-	FLOW_PUT,   /* the character in argument @from goes to a stream */
-	FLOW_READ,  /* bytes of a stream go to argument @to: as many as @len says */
-	FLOW_GET,   /* the result is a byte of a stream */
-	FLOW_SEEK,  /* a stream's position is the result, or argument @from */
-	FLOW_BACK,  /* the stream stands one byte before */
-	FLOW_OPEN,  /* the result is a new descriptor, or a stream with one */
+	FLOW_GATHER, /* the bytes that an array of struct iovec at argument @from names, @len of
+			them, go to a stream; LEN_NONE: that of a struct msghdr */
+	FLOW_PUT,    /* the character in argument @from goes to a stream */
+	FLOW_READ,   /* bytes of a stream go to argument @to: as many as @len says */
+	FLOW_GET,    /* the result is a byte of a stream */
+	FLOW_SEEK,   /* a stream's position is the result, or argument @from */
+	FLOW_BACK,   /* the stream stands one byte before */
+	FLOW_OPEN,   /* the result is a new descriptor, or a stream with one */
 };
 
 /* How long a piece of memory is. */

@@ -265,4 +265,39 @@ done <printed
 claim 'printf(): all lines were asked for' is "$at" "$(wc -c <printed)"
 "$PUGMARK" why printed.rec --output 'whole 1235' >out 2>err
 claim 'printf(): what it did not say is not found' is $? 1
+
+# Pieces that one call writes: each byte comes from its own.
+cat >pieces.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static char first[8], second[16];
+int main(int argc, char **argv)
+{
+	char line[64] = {0}, got[64];
+	int ends[2];
+	if (read(0, line, sizeof(line) - 1) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || dup2(ends[0], 9) < 0)
+		return 1;
+	for (int i = 0; i < 3; i++)
+		first[i] = line[i] + 1;
+	snprintf(second, sizeof(second), "%d\n", 2 * atoi(line + 4));
+	struct iovec parts[2] = {{first, 3}, {second, strlen(second)}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	return writev(1, parts, 2) < 0 || sendmsg(9, &message, 0) < 0 || read(ends[1], got, sizeof(got)) < 0;
+}
+C
+${CC:-cc} -g -O1 -o pieces pieces.c || skip 'no compiler'
+echo 'abc 21' | "$PUGMARK" record -q --level values -o pieces.rec -- ./pieces >printed 2>err
+claim 'writev(): it wrote' is "$(cat printed)" bcd42
+for fd in 1 9; do
+	"$PUGMARK" why pieces.rec --write $fd:2 >out 2>err
+	claim "descriptor $fd: a byte of the first piece" grep -q '^input: bytes 2 to 2 of descriptor 0' out
+	claim "descriptor $fd: comes from its line" grep -q 'first\[i\] = line\[i\] + 1' out
+	claim "descriptor $fd: and from no other" is "$(grep -c snprintf out)" 0
+	"$PUGMARK" why pieces.rec --write $fd:3:2 >out 2>err
+	claim "descriptor $fd: the second piece comes from snprintf()" grep -q 'snprintf(second' out
+done
 conclude
