@@ -5,10 +5,11 @@
 
 #include "user/plan/planning.h"
 
-/* Finds which functions of @model are opaque by options->only, ->without and ->out: the caller
- * frees; *@out is NULL where none is. Returns 0, or -errno with @diag filled (-ENOENT: a pattern
- * matches no function; -ENODATA: nothing is left to trace). */
+/* Finds which functions of @model are opaque by options->only, ->without, ->out and ->share, which
+ * depends on @counts (per block, as profile.h's, or NULL): the caller frees; *@out is NULL where
+ * none is. Returns 0, or -errno with @diag filled (-ENOENT: a pattern matches no function;
+ * -ENODATA: nothing is left to trace). */
 int plan_scope_find(const struct pugmark_model *model, const struct planning_options *options,
-		    bool **out, struct pugmark_diag *diag);
+		    const uint64_t *counts, bool **out, struct pugmark_diag *diag);
 
 #endif

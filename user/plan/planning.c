@@ -174,7 +174,7 @@ static int make_program(struct planner *p)
 {
 	if (p->program)
 		return 0;
-	int err = plan_scope_find(p->model, p->o, &p->opaque, p->diag);
+	int err = plan_scope_find(p->model, p->o, p->profile.counts, &p->opaque, p->diag);
 	if (!err)
 		err = find_reads(p);
 	if (err)
