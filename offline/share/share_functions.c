@@ -35,6 +35,15 @@ struct grouping {
 	double most; /* that a group may have */
 };
 
+/* What is split. */
+struct calls {
+	const struct program *prog;
+	struct share_call *at; /* from one function to another */
+	uint32_t n;
+	double *own; /* per function: half of the calls that it makes, and of those of it */
+	double all;  /* calls, also those that leave the program */
+};
+
 /* How often the call at a block's end is made. */
 static double calls_of(const struct program *p, const struct prog_block *block)
 {
@@ -113,25 +122,66 @@ static void join_groups(struct grouping *g)
 	}
 }
 
-/* The calls that each function makes and takes part in. */
-static void weigh(const struct program *p, struct grouping *g, double *all)
+static void calls_deinit(struct calls *c)
 {
-	for (uint32_t f = 0; f < p->n_funcs; f++) {
-		g->group[f] = f;
-		g->load[f] = IDLE * (1 + p->funcs[f].n_blocks);
-	}
+	free(c->at);
+	free(c->own);
+}
+
+static void add_call(struct calls *c, uint32_t caller, uint32_t callee, double calls)
+{
+	c->own[callee] += calls / 2;
+	if (caller != callee && calls > 0)
+		c->at[c->n++] = (struct share_call){caller, callee, calls};
+}
+
+static int calls_init(struct calls *c, const struct program *p, const struct share_call *by_pointer,
+		      uint32_t n)
+{
+	*c = (struct calls){.prog = p};
+	c->at = malloc(((size_t)p->n_blocks + n + 1) * sizeof(*c->at));
+	c->own = malloc((p->n_funcs + 1) * sizeof(*c->own));
+	if (!c->at || !c->own)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < p->n_funcs; f++)
+		c->own[f] = IDLE * (1 + p->funcs[f].n_blocks);
 	for (uint32_t b = 0; b < p->n_blocks; b++) {
 		const struct prog_block *block = &p->blocks[b];
 		double calls = calls_of(p, block);
-		*all += calls;
-		g->load[block->func] += calls / 2;
-		if (block->call != CALL_DIRECT)
-			continue;
-		g->load[block->callee] += calls / 2;
-		if (block->callee != block->func && calls > 0)
-			g->edges[g->n_edges++] =
-				(struct edge){block->func, block->callee, calls, 0};
+		c->all += calls;
+		c->own[block->func] += calls / 2;
+		if (block->call == CALL_DIRECT)
+			add_call(c, block->func, block->callee, calls);
 	}
+	for (uint32_t i = 0; i < n; i++)
+		add_call(c, by_pointer[i].caller, by_pointer[i].callee, by_pointer[i].calls);
+	return 0;
+}
+
+static int grouping_init(struct grouping *g, const struct calls *c, uint32_t n)
+{
+	uint32_t n_funcs = c->prog->n_funcs;
+	g->group = malloc((n_funcs + 1) * sizeof(*g->group));
+	g->load = malloc((n_funcs + 1) * sizeof(*g->load));
+	g->edges = malloc((c->n + 1) * sizeof(*g->edges));
+	if (!g->group || !g->load || !g->edges)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < n_funcs; f++) {
+		g->group[f] = f;
+		g->load[f] = c->own[f];
+	}
+	for (uint32_t i = 0; i < c->n; i++)
+		g->edges[i] = (struct edge){c->at[i].caller, c->at[i].callee, c->at[i].calls, 0};
+	g->n_edges = c->n;
+	g->most = most_of(c->all, n);
+	return 0;
+}
+
+static void grouping_deinit(struct grouping *g)
+{
+	free(g->group);
+	free(g->load);
+	free(g->edges);
 }
 
 struct group {
@@ -184,11 +234,11 @@ struct neighbour {
 };
 
 struct refining {
-	uint32_t n, n_funcs;
+	const struct calls *calls;
+	uint32_t n;
 	uint32_t *share;
 	uint32_t *first; /* per function, into at */
 	struct neighbour *at;
-	double *own;   /* per function: what it weighs in any share */
 	double *loads; /* per share */
 	double *with;  /* per share: calls of one function */
 	double most;   /* that a share may have */
@@ -198,40 +248,33 @@ static void refining_deinit(struct refining *r)
 {
 	free(r->first);
 	free(r->at);
-	free(r->own);
 	free(r->loads);
 	free(r->with);
 }
 
-static int refining_init(struct refining *r, const struct program *p)
+static int refining_init(struct refining *r)
 {
-	r->n_funcs = p->n_funcs;
-	r->first = calloc(p->n_funcs + 3, sizeof(*r->first));
-	r->at = malloc((2 * (size_t)p->n_blocks + 1) * sizeof(*r->at));
-	r->own = calloc(p->n_funcs + 1, sizeof(*r->own));
+	const struct calls *c = r->calls;
+	uint32_t n_funcs = c->prog->n_funcs;
+	r->first = calloc(n_funcs + 3, sizeof(*r->first));
+	r->at = malloc((2 * (size_t)c->n + 1) * sizeof(*r->at));
 	r->loads = calloc(r->n, sizeof(*r->loads));
 	r->with = calloc(r->n, sizeof(*r->with));
-	if (!r->first || !r->at || !r->own || !r->loads || !r->with)
+	if (!r->first || !r->at || !r->loads || !r->with)
 		return -ENOMEM;
-	for (uint32_t b = 0; b < p->n_blocks; b++)
-		if (p->blocks[b].call == CALL_DIRECT) {
-			r->first[p->blocks[b].func + 2]++;
-			r->first[p->blocks[b].callee + 2]++;
-		}
-	for (uint32_t f = 0; f < p->n_funcs; f++)
-		r->first[f + 2] += r->first[f + 1];
-	for (uint32_t b = 0; b < p->n_blocks; b++) {
-		const struct prog_block *block = &p->blocks[b];
-		double calls = calls_of(p, block);
-		r->own[block->func] += calls / 2;
-		if (block->call != CALL_DIRECT)
-			continue;
-		r->own[block->callee] += calls / 2;
-		r->at[r->first[block->func + 1]++] = (struct neighbour){block->callee, calls};
-		r->at[r->first[block->callee + 1]++] = (struct neighbour){block->func, calls};
+	for (uint32_t i = 0; i < c->n; i++) {
+		r->first[c->at[i].caller + 2]++;
+		r->first[c->at[i].callee + 2]++;
 	}
-	for (uint32_t f = 0; f < p->n_funcs; f++)
-		r->loads[r->share[f]] += r->own[f];
+	for (uint32_t f = 0; f < n_funcs; f++)
+		r->first[f + 2] += r->first[f + 1];
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct share_call *call = &c->at[i];
+		r->at[r->first[call->caller + 1]++] = (struct neighbour){call->callee, call->calls};
+		r->at[r->first[call->callee + 1]++] = (struct neighbour){call->caller, call->calls};
+	}
+	for (uint32_t f = 0; f < n_funcs; f++)
+		r->loads[r->share[f]] += c->own[f];
 	return 0;
 }
 
@@ -242,28 +285,54 @@ static bool move(struct refining *r, uint32_t f)
 	for (uint32_t k = 0; k < r->n; k++)
 		r->with[k] = 0;
 	for (uint32_t i = r->first[f]; i < r->first[f + 1]; i++)
-		if (r->at[i].func != f)
-			r->with[r->share[r->at[i].func]] += r->at[i].calls;
+		r->with[r->share[r->at[i].func]] += r->at[i].calls;
 	for (uint32_t k = 0; k < r->n; k++)
-		if (r->with[k] > r->with[to] * MORE && r->loads[k] + r->own[f] <= r->most)
+		if (r->with[k] > r->with[to] * MORE && r->loads[k] + r->calls->own[f] <= r->most)
 			to = k;
-	r->loads[from] -= r->own[f];
-	r->loads[to] += r->own[f];
+	r->loads[from] -= r->calls->own[f];
+	r->loads[to] += r->calls->own[f];
 	r->share[f] = to;
 	return to != from;
 }
 
-static int refine(const struct program *p, double calls, uint32_t n, uint32_t *share)
+static int refine(const struct calls *calls, uint32_t n, uint32_t *share)
 {
-	struct refining r = {.n = n, .share = share, .most = most_of(calls, n)};
-	int err = refining_init(&r, p);
+	struct refining r = {
+		.calls = calls, .n = n, .share = share, .most = most_of(calls->all, n)};
+	int err = refining_init(&r);
 	bool moved = true;
 	for (int pass = 0; !err && moved && pass < PASSES; pass++) {
 		moved = false;
-		for (uint32_t f = 0; f < p->n_funcs; f++)
+		for (uint32_t f = 0; f < calls->prog->n_funcs; f++)
 			moved |= move(&r, f);
 	}
 	refining_deinit(&r);
+	return err;
+}
+
+int share_functions(const struct program *prog, const struct share_call *by_pointer,
+		    uint32_t n_by_pointer, uint32_t n, uint32_t *share,
+		    struct share_functions_cost *cost)
+{
+	struct grouping g = {0};
+	struct calls calls;
+	int err = calls_init(&calls, prog, by_pointer, n_by_pointer);
+	if (!err)
+		err = grouping_init(&g, &calls, n);
+	if (!err) {
+		join_groups(&g);
+		err = deal(prog, &g, n, share);
+	}
+	if (!err)
+		err = refine(&calls, n, share);
+	if (!err && cost) {
+		*cost = (struct share_functions_cost){.calls = calls.all};
+		for (uint32_t i = 0; i < calls.n; i++)
+			if (share[calls.at[i].caller] != share[calls.at[i].callee])
+				cost->between += calls.at[i].calls;
+	}
+	grouping_deinit(&g);
+	calls_deinit(&calls);
 	return err;
 }
 
@@ -324,42 +393,5 @@ int share_functions_along(const struct program *p, const uint32_t *share, uint32
 	}
 	free(costs);
 	free(callers);
-	return err;
-}
-
-static double calls_between(const struct program *p, const uint32_t *share)
-{
-	double between = 0;
-	for (uint32_t b = 0; b < p->n_blocks; b++) {
-		const struct prog_block *block = &p->blocks[b];
-		if (block->call == CALL_DIRECT && share[block->func] != share[block->callee])
-			between += calls_of(p, block);
-	}
-	return between;
-}
-
-int share_functions(const struct program *prog, uint32_t n, uint32_t *share,
-		    struct share_functions_cost *cost)
-{
-	struct grouping g = {
-		.group = malloc((prog->n_funcs + 1) * sizeof(*g.group)),
-		.load = malloc((prog->n_funcs + 1) * sizeof(*g.load)),
-		.edges = malloc((prog->n_blocks + 1) * sizeof(*g.edges)),
-	};
-	double calls = 0;
-	int err = g.group && g.load && g.edges ? 0 : -ENOMEM;
-	if (!err) {
-		weigh(prog, &g, &calls);
-		g.most = most_of(calls, n);
-		join_groups(&g);
-		err = deal(prog, &g, n, share);
-	}
-	if (!err)
-		err = refine(prog, calls, n, share);
-	if (!err && cost)
-		*cost = (struct share_functions_cost){calls, calls_between(prog, share)};
-	free(g.group);
-	free(g.load);
-	free(g.edges);
 	return err;
 }

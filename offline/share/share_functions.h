@@ -19,10 +19,18 @@ struct share_functions_cost {
  * spares, and that brings its stack. */
 #define SHARE_ENTRY_HITS 3
 
+/* Calls that the program does not name a callee for: by pointers, as they were counted. */
+struct share_call {
+	uint32_t caller, callee; /* functions */
+	double calls;
+};
+
 /* Splits the functions of @prog over @n shares, at least 1, so that few calls lead from one into
- * another, by how often each is expected. share[f] is a number below @n. The same program with the
- * same frequencies is split in the same way on each machine. 0 or -ENOMEM; @cost may be NULL. */
-int share_functions(const struct program *prog, uint32_t n, uint32_t *share,
+ * another, by how often each is expected, and by @by_pointer. share[f] is a number below @n. The
+ * same program with the same frequencies is split in the same way on each machine. 0 or -ENOMEM;
+ * @cost may be NULL. */
+int share_functions(const struct program *prog, const struct share_call *by_pointer,
+		    uint32_t n_by_pointer, uint32_t n, uint32_t *share,
 		    struct share_functions_cost *cost);
 
 /* in[f]: whether share @which traces function f: all that are its own, and callers of these that

@@ -35,15 +35,16 @@ static int apply_patterns(const struct pugmark_model *model, const char *const *
  * the binary, and the counts if there are some, alone: so all hosts that run it agree, whatever
  * else each was asked for, and whatever a probe costs there. */
 static int leave_other_shares(const struct pugmark_model *model, const struct planning_options *o,
-			      const uint64_t *counts, bool *without)
+			      const struct profile *profile, bool *without)
 {
-	struct program_options options = {.costs = probe_costs_default, .counts = counts};
+	struct program_options options = {.costs = probe_costs_default, .counts = profile->counts};
 	struct program *program = NULL;
 	uint32_t *share = malloc((model->n_funcs + 1) * sizeof(*share));
 	bool *in = calloc(model->n_funcs + 1, sizeof(*in));
 	int err = share && in ? program_from_model(model, &options, &program) : -ENOMEM;
 	if (!err)
-		err = share_functions(program, o->n_shares, share, NULL);
+		err = share_functions(program, profile->calls, profile->n_calls, o->n_shares, share,
+				      NULL);
 	if (!err)
 		err = share_functions_along(program, share, o->share - 1, in);
 	for (uint32_t f = 0; !err && f < program->n_funcs; f++)
@@ -55,7 +56,7 @@ static int leave_other_shares(const struct pugmark_model *model, const struct pl
 }
 
 int plan_scope_find(const struct pugmark_model *model, const struct planning_options *o,
-		    const uint64_t *counts, bool **out, struct pugmark_diag *diag)
+		    const struct profile *profile, bool **out, struct pugmark_diag *diag)
 {
 	*out = NULL;
 	if (!o->n_only && !o->n_without && !o->n_out && !o->n_shares)
@@ -74,7 +75,7 @@ int plan_scope_find(const struct pugmark_model *model, const struct planning_opt
 		if (f != PUGMARK_NONE)
 			without[f] = true;
 	}
-	if (!err && o->n_shares && leave_other_shares(model, o, counts, without))
+	if (!err && o->n_shares && leave_other_shares(model, o, profile, without))
 		err = pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
 				       "out of memory");
 	bool any = false;
