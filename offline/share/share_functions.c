@@ -38,7 +38,7 @@ struct grouping {
 /* What is split. */
 struct calls {
 	const struct program *prog;
-	struct share_call *at; /* from one function to another */
+	struct share_call *at; /* from one function to another, as much as they are worth */
 	uint32_t n;
 	double *own; /* per function: half of the calls that it makes, and of those of it */
 	double all;  /* calls, also those that leave the program */
@@ -128,11 +128,23 @@ static void calls_deinit(struct calls *c)
 	free(c->own);
 }
 
+/* What it costs that a call of @f comes from another share, by what it costs where the entry can be
+ * emulated. */
+static double entry_worth(const struct program *p, uint32_t f)
+{
+	const struct prog_func *func = &p->funcs[f];
+	double hit = func->n_blocks
+			     ? p->blocks[func->block].any.cost_ns / probe_costs_default.emulated_ns
+			     : 1;
+	return isfinite(hit) ? (hit + SHARE_ENTRY_HITS) / (1 + SHARE_ENTRY_HITS) : 1;
+}
+
 static void add_call(struct calls *c, uint32_t caller, uint32_t callee, double calls)
 {
 	c->own[callee] += calls / 2;
 	if (caller != callee && calls > 0)
-		c->at[c->n++] = (struct share_call){caller, callee, calls};
+		c->at[c->n++] =
+			(struct share_call){caller, callee, calls * entry_worth(c->prog, callee)};
 }
 
 static int calls_init(struct calls *c, const struct program *p, const struct share_call *by_pointer,
