@@ -108,17 +108,22 @@ static void renew(struct grouping *g)
 	qsort(g->edges, g->n_edges, sizeof(*g->edges), by_worth);
 }
 
+/* Joins the groups of two functions, if one group may be so large. */
+static void join_two(struct grouping *g, uint32_t x, uint32_t y)
+{
+	uint32_t a = group_of(g, x), b = group_of(g, y);
+	if (a == b || g->load[a] + g->load[b] > g->most)
+		return;
+	g->group[a < b ? b : a] = a < b ? a : b;
+	g->load[a < b ? a : b] = g->load[a] + g->load[b];
+}
+
 static void join_groups(struct grouping *g)
 {
 	for (renew(g); g->n_edges; renew(g)) {
 		double least = NEAR_BEST * g->edges[0].worth;
-		for (uint32_t i = 0; i < g->n_edges && g->edges[i].worth >= least; i++) {
-			uint32_t a = group_of(g, g->edges[i].a), b = group_of(g, g->edges[i].b);
-			if (a == b || g->load[a] + g->load[b] > g->most)
-				continue;
-			g->group[a < b ? b : a] = a < b ? a : b;
-			g->load[a < b ? a : b] = g->load[a] + g->load[b];
-		}
+		for (uint32_t i = 0; i < g->n_edges && g->edges[i].worth >= least; i++)
+			join_two(g, g->edges[i].a, g->edges[i].b);
 	}
 }
 
@@ -194,6 +199,22 @@ static void grouping_deinit(struct grouping *g)
 	free(g->group);
 	free(g->load);
 	free(g->edges);
+}
+
+/* Functions that no call is known of, in either direction: each joins the one before it, which
+ * mostly is of the same source file, and may be what calls it by a pointer. */
+static int join_lone(struct grouping *g, const struct calls *c)
+{
+	bool *known = calloc(c->prog->n_funcs + 1, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++)
+		known[c->at[i].caller] = known[c->at[i].callee] = true;
+	for (uint32_t f = 1; f < c->prog->n_funcs; f++)
+		if (!known[f])
+			join_two(g, f - 1, f);
+	free(known);
+	return 0;
 }
 
 struct group {
@@ -333,6 +354,9 @@ int share_functions(const struct program *prog, const struct share_call *by_poin
 		err = grouping_init(&g, &calls, n);
 	if (!err) {
 		join_groups(&g);
+		err = join_lone(&g, &calls);
+	}
+	if (!err) {
 		err = deal(prog, &g, n, share);
 	}
 	if (!err)
