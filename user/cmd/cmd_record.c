@@ -338,7 +338,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
  * long. */
 static void plan_by_turns(struct record_args *a, const struct turn_begin *begin)
 {
-	static const uint64_t FIRST_NS = 250000000;
+	enum { ENOUGH_EVENTS = 100000 };
 	const char **dirs = calloc(begin->n_counted + 1, sizeof(*dirs));
 	uint32_t n = 0;
 	if (!dirs || a->planning.n_profiles || a->no_times)
@@ -353,7 +353,7 @@ static void plan_by_turns(struct record_args *a, const struct turn_begin *begin)
 	}
 	a->planning.profiles = dirs;
 	a->planning.n_profiles = n;
-	a->planning.profile_ns = FIRST_NS;
+	a->planning.profile_events = ENOUGH_EVENTS;
 }
 
 /* One turn, in a process of its own. Returns its exit status. */

@@ -317,8 +317,8 @@ static int plan_or_load(struct planner *p)
 	const struct planning_options *o = p->o;
 	if (!err && o->n_profiles) {
 		say(p, "counting in what was recorded");
-		err = profile_read(o->profiles, o->n_profiles, p->model, o->profile_ns, &p->profile,
-				   p->diag);
+		err = profile_read(o->profiles, o->n_profiles, p->model, o->profile_events,
+				   &p->profile, p->diag);
 	}
 	if (err)
 		return err;

@@ -245,7 +245,7 @@ static int lay_over(struct profiler *p, struct profile *out)
 
 /* Reads of the recording's meta.json how long it was on, and whether it is one of several shares.
  */
-static void read_times(struct profiler *p, uint64_t most_ns)
+static void read_times(struct profiler *p, uint64_t most_events)
 {
 	const struct pugmark_recording_info *info =
 		pugmark_recording_info(pugmark_trace_recording(p->trace));
@@ -257,15 +257,15 @@ static void read_times(struct profiler *p, uint64_t most_ns)
 	p->end_ns = UINT64_MAX;
 	if (!(from_ns > 0 && to_ns > from_ns))
 		return;
-	if (most_ns && info->times && to_ns - from_ns > (double)most_ns) {
-		to_ns = from_ns + (double)most_ns;
+	if (most_events && info->times && info->events > most_events) {
+		to_ns = from_ns + (to_ns - from_ns) * (double)most_events / (double)info->events;
 		p->end_ns = (uint64_t)to_ns;
 	}
 	p->seconds = (to_ns - from_ns) / 1e9;
 }
 
 /* The counts of one recording, and its calls by pointers in @calls. */
-static int read_one(const char *dir, const struct pugmark_model *model, uint64_t most_ns,
+static int read_one(const char *dir, const struct pugmark_model *model, uint64_t most_events,
 		    struct profile_calls *calls, bool *of_share, struct profile *out,
 		    struct pugmark_diag *diag)
 {
@@ -277,7 +277,7 @@ static int read_one(const char *dir, const struct pugmark_model *model, uint64_t
 	err = find_module(&p, dir, diag);
 	if (!err) {
 		pugmark_recording_tasks(pugmark_trace_recording(p.trace), &n);
-		read_times(&p, most_ns);
+		read_times(&p, most_events);
 		*of_share |= p.of_share;
 		err = prepare(&p);
 		for (uint32_t i = 0; i < n && !err; i++) {
@@ -349,7 +349,7 @@ static int join(const struct tally *tallies, const struct pugmark_model *m,
 }
 
 int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model *model,
-		 uint64_t most_ns, struct profile *out, struct pugmark_diag *diag)
+		 uint64_t most_events, struct profile *out, struct pugmark_diag *diag)
 {
 	struct tally *tallies = calloc(model->n_blocks + 1, sizeof(*tallies));
 	struct profile_calls *calls = NULL;
@@ -362,7 +362,7 @@ int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model
 	int err = 0;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		struct profile one;
-		err = read_one(dirs[i], model, most_ns, calls, &of_share, &one, diag);
+		err = read_one(dirs[i], model, most_events, calls, &of_share, &one, diag);
 		if (err)
 			break;
 		add_up(tallies, model->n_blocks, &one);

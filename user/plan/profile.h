@@ -22,11 +22,12 @@ struct profile {
  * recording of level paths, each block. A recording by a plan that another one's counts have chosen
  * has witnesses elsewhere, so that the two know more than each of them. Where one is a turn, or
  * another share of functions, what each of them has counted is weighed by its time, otherwise by
- * its calls. @most_ns: count only so much of each from its beginning on, 0: all. Returns 0 and a
+ * its calls. @most_events: count of each about so many events, from its
+ * beginning on; 0: all. Returns 0 and a
  * profile that the caller releases with profile_deinit(), or -errno with @diag filled (-ENOENT:
  * @model's binary is not in one of them). */
 int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model *model,
-		 uint64_t most_ns, struct profile *out, struct pugmark_diag *diag);
+		 uint64_t most_events, struct profile *out, struct pugmark_diag *diag);
 void profile_deinit(struct profile *profile);
 
 #endif
