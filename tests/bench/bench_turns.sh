@@ -92,6 +92,17 @@ until_turn() { # NUMBER
 	done
 	return 1
 }
+# What turns add, in per cent of what a recording of all adds: the mean of two rounds, in which each turn counts
+# alike, however long it took to plan the next one.
+turns_add() { # FIRST-TURN
+	local n
+	until_turn "$(printf %06d "$1")" || return
+	for n in $(seq $(($1 + 1)) $(($1 + 2 * shares))); do
+		takes until_turn "$(printf %06d "$n")" || return
+		echo "$mw"
+	done | awk -v alone="$mw_alone" -v whole="$mw_whole" \
+		'{ sum += $1 } END { if (!NR) exit 1; printf "%.4g", 100 * (sum / NR - alone) / (whole - alone) }'
+}
 # Both ways of recording under the paced load.
 record_paced() {
 	local right failed mw mw_alone mw_whole
@@ -105,13 +116,9 @@ record_paced() {
 	sleep 5 # it is planned, and on
 	takes sleep 9 && mw_whole=$mw
 	whole_or_not wait $recorder || return
-	"$PUGMARK" record -q -a "$program" -o "$tmp/turns" --rotate $shares --every "$every" \
-		--duration $((4 * shares * every)) 2>"$tmp/record.err" &
+	"$PUGMARK" record -q -a "$program" -o "$tmp/turns" --rotate $shares --every "$every" 2>"$tmp/record.err" &
 	recorder=$!
-	until_turn 000001 && takes until_turn 000017 || return
-	by_estimates=$(calc "100 * ($mw - $mw_alone) / ($mw_whole - $mw_alone)")
-	takes whole_or_not wait $recorder || return
-	by_counts=$(calc "100 * ($mw - $mw_alone) / ($mw_whole - $mw_alone)")
+	by_estimates=$(turns_add 1) && by_counts=$(turns_add $((2 * shares + 1))) && end || return
 	kill -TERM $paced && wait $paced
 	read -r right failed <"$tmp/paced"
 	failed_requests=$((failed_requests + failed))
