@@ -333,18 +333,42 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	return err;
 }
 
+/* Has the turn planned by what was counted in those turns that have recordings (one that had no
+ * function has none), unless the user has said by what. In a process of its own: @begin lives as
+ * long. */
+static void plan_by_turns(struct record_args *a, const struct turn_begin *begin)
+{
+	enum { ENOUGH_EVENTS = 100000 };
+	const char **dirs = calloc(begin->n_counted + 1, sizeof(*dirs));
+	uint32_t n = 0;
+	if (!dirs || a->planning.n_profiles || a->no_times)
+		return;
+	for (uint32_t i = 0; i < begin->n_counted; i++) {
+		char *meta, *dir = turn_folder(a->options.output, begin->counted + i);
+		if (!dir || asprintf(&meta, "%s/meta.json", dir) < 0)
+			return;
+		if (!access(meta, R_OK))
+			dirs[n++] = dir;
+		free(meta);
+	}
+	a->planning.profiles = dirs;
+	a->planning.n_profiles = n;
+	a->planning.profile_events = ENOUGH_EVENTS;
+}
+
 /* One turn, in a process of its own. Returns its exit status. */
-static int record_turn(void *ctx, uint32_t share, const char *output, int go_fd, int begun_fd)
+static int record_turn(void *ctx, const struct turn_begin *begin)
 {
 	struct record_args *a = ctx;
 	struct recorder_result result = {0};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 
-	a->options.share = a->planning.share = share;
+	plan_by_turns(a, begin);
+	a->options.share = a->planning.share = begin->share;
 	a->options.n_shares = a->planning.n_shares = a->rotate;
-	a->options.output = output;
-	a->options.go_fd = go_fd;
-	a->options.begun_fd = begun_fd;
+	a->options.output = begin->output;
+	a->options.go_fd = begin->go_fd;
+	a->options.begun_fd = begin->begun_fd;
 	a->options.duration_ns = 0;
 	a->options.quiet = true;
 	int err = run(a, &result, &diag);

@@ -2,6 +2,7 @@
 /* plan_scope.c: see plan_scope.h. */
 #include "user/plan/plan_scope.h"
 
+#include "offline/share/share_functions.h"
 #include "user/cli/patterns.h"
 
 #include <errno.h>
@@ -30,18 +31,32 @@ static int apply_patterns(const struct pugmark_model *model, const char *const *
 	return err;
 }
 
-/* Which of @n shares, from 1, traces a function. It follows from its address alone, so that all
- * hosts that run a binary agree, whatever else each was asked for. What lies within 2 KiB goes
- * together: functions of one source file call each other, and a call from what is not traced costs
- * more. */
-static uint32_t share_of(const struct pugmark_model *model, uint32_t func, uint32_t n)
+/* Leaves out what is not in the share that is asked for. Which share traces a function follows from
+ * the binary, and the counts if there are some, alone: so all hosts that run it agree, whatever
+ * else each was asked for, and whatever a probe costs there. */
+static int leave_other_shares(const struct pugmark_model *model, const struct planning_options *o,
+			      const struct profile *profile, bool *without)
 {
-	enum { TOGETHER_BITS = 11 };
-	return (model->funcs[func].addr >> TOGETHER_BITS) % n + 1;
+	struct program_options options = {.costs = probe_costs_default, .counts = profile->counts};
+	struct program *program = NULL;
+	uint32_t *share = malloc((model->n_funcs + 1) * sizeof(*share));
+	bool *in = calloc(model->n_funcs + 1, sizeof(*in));
+	int err = share && in ? program_from_model(model, &options, &program) : -ENOMEM;
+	if (!err)
+		err = share_functions(program, profile->calls, profile->n_calls, o->n_shares, share,
+				      NULL);
+	if (!err)
+		err = share_functions_along(program, share, o->share - 1, in);
+	for (uint32_t f = 0; !err && f < program->n_funcs; f++)
+		without[program->funcs[f].origin] |= !in[f];
+	program_free(program);
+	free(in);
+	free(share);
+	return err;
 }
 
-int plan_scope_find(const struct pugmark_model *model, const struct planning_options *o, bool **out,
-		    struct pugmark_diag *diag)
+int plan_scope_find(const struct pugmark_model *model, const struct planning_options *o,
+		    const struct profile *profile, bool **out, struct pugmark_diag *diag)
 {
 	*out = NULL;
 	if (!o->n_only && !o->n_without && !o->n_out && !o->n_shares)
@@ -60,8 +75,9 @@ int plan_scope_find(const struct pugmark_model *model, const struct planning_opt
 		if (f != PUGMARK_NONE)
 			without[f] = true;
 	}
-	for (uint32_t f = 0; !err && o->n_shares && f < model->n_funcs; f++)
-		without[f] |= share_of(model, f, o->n_shares) != o->share;
+	if (!err && o->n_shares && leave_other_shares(model, o, profile, without))
+		err = pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+				       "out of memory");
 	bool any = false;
 	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
 		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */

@@ -174,7 +174,7 @@ static int make_program(struct planner *p)
 {
 	if (p->program)
 		return 0;
-	int err = plan_scope_find(p->model, p->o, &p->opaque, p->diag);
+	int err = plan_scope_find(p->model, p->o, &p->profile, &p->opaque, p->diag);
 	if (!err)
 		err = find_reads(p);
 	if (err)
@@ -300,6 +300,8 @@ static void digest_inputs(const struct planner *p, uint8_t out[DIGEST_BYTES])
 	digest_init(&d);
 	digest_add(&d, p->profile.counts,
 		   p->profile.counts ? m->n_blocks * sizeof(*p->profile.counts) : 0);
+	for (uint32_t i = 0; p->o->n_shares && i < p->profile.n_calls; i++)
+		digest_add(&d, &p->profile.calls[i], sizeof(p->profile.calls[i]));
 	digest_add(&d, &p->costs, sizeof(p->costs));
 	digest_add(&d, p->entered, m->n_funcs);
 	digest_add(&d, p->traced, m->n_imports);
@@ -315,7 +317,8 @@ static int plan_or_load(struct planner *p)
 	const struct planning_options *o = p->o;
 	if (!err && o->n_profiles) {
 		say(p, "counting in what was recorded");
-		err = profile_read(o->profiles, o->n_profiles, p->model, &p->profile, p->diag);
+		err = profile_read(o->profiles, o->n_profiles, p->model, o->profile_events,
+				   &p->profile, p->diag);
 	}
 	if (err)
 		return err;
@@ -401,7 +404,7 @@ int planning_shares_here(const struct planning_inside *inside, const struct shar
 	probe_costs_of_machine(&p.costs);
 	int err = open_model(&p);
 	if (!err && options->n_profiles)
-		err = profile_read(options->profiles, options->n_profiles, p.model, &p.profile,
+		err = profile_read(options->profiles, options->n_profiles, p.model, 0, &p.profile,
 				   diag);
 	if (!err)
 		err = make_program(&p);

@@ -62,8 +62,9 @@ struct planning_options {
 	bool returns_apart; /* keep every return instruction of a function apart */
 	const char *const *profiles; /* recordings to take counts from; none: estimates */
 	uint32_t n_profiles;
-	const char *output; /* where the plan is to be, by whoever asks; NULL: the cache */
-	bool fresh;	    /* do not look in the cache */
+	uint64_t profile_events; /* events that are counted of each of them, 0: all */
+	const char *output;	 /* where the plan is to be, by whoever asks; NULL: the cache */
+	bool fresh;		 /* do not look in the cache */
 	/* A plan of the same file for a larger scope: mode best begins with it, which takes a
 	 * fraction of the time; and the model that it is of, or NULL: it is made anew. */
 	const struct pugmark_plan *seed;

@@ -2,12 +2,15 @@
 /* profile.c: see profile.h. Addresses in recordings are counted in a hash table, which is then
  * mapped to the blocks of the model. Each of several recordings has counted some of the blocks: a
  * count that one has and another has not is taken to be as frequent in the other, relative to calls
- * and returns. */
+ * and returns; to time, where they have traced different functions. */
 #include "user/plan/profile.h"
 
 #include <pugmark/trace.h>
 
+#include "user/plan/profile_calls.h"
+
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,10 @@ struct profiler {
 	uint64_t *hits, *taken; /* per site of the plan */
 	uint64_t *ran;		/* per block of the model: in a recording of level paths */
 	uint64_t events;
+	struct profile_calls *calls;
+	uint64_t end_ns; /* what comes later is not counted */
+	double seconds;	 /* in which what is counted was; 0: not known */
+	bool of_share;	 /* the recording is of some of the functions */
 };
 
 static struct hit *slot(struct profiler *p, uint64_t addr)
@@ -114,14 +121,15 @@ static void count_block(struct profiler *p, uint64_t addr)
 		p->ran[block]++;
 }
 
-static int count_trace(struct profiler *p, uint32_t task)
+/* Counts the trace as far as its first @n_events witness events tell it. */
+static int count_trace(struct profiler *p, uint32_t task, uint64_t n_events)
 {
 	struct pugmark_trace_iter *it;
 	const struct pugmark_trace_event *e;
 	int got = pugmark_trace_iter_new(p->trace, task, &it);
 	if (got)
 		return got;
-	while ((got = pugmark_trace_next(it, &e)) == 1) {
+	while (pugmark_trace_witnesses(it) <= n_events && (got = pugmark_trace_next(it, &e)) == 1) {
 		bool call = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL;
 		if (call && e->module == p->module)
 			hit(p, e->addr);
@@ -134,25 +142,32 @@ static int count_trace(struct profiler *p, uint32_t task)
 		p->events += e->module == p->module && e->kind < PUGMARK_TRACE_BLOCK;
 	}
 	pugmark_trace_iter_free(it);
-	return got;
+	return got < 0 ? got : 0;
 }
 
-static int count_witnesses(struct profiler *p, uint32_t task)
+/* Counts the hits of a thread before end_ns, and in *@n_events all events until then. */
+static int count_witnesses(struct profiler *p, uint32_t task, uint64_t *n_events)
 {
+	*n_events = 0;
 	struct pugmark_recording_iter *it;
 	struct pugmark_witness_event e;
 	int got = pugmark_recording_iter_new(pugmark_trace_recording(p->trace), task, &it);
 	if (got)
 		return got;
-	while ((got = pugmark_recording_next(it, &e)) == 1)
-		if (e.kind == PUGMARK_EVENT_WITNESS && e.module == p->module &&
-		    e.site < p->plan->n_sites) {
-			p->hits[e.site]++;
-			p->taken[e.site] += p->plan->sites[e.site].kind == PUGMARK_WITNESS_BRANCH &&
-					    pugmark_event_taken(&e);
-		}
+	while ((got = pugmark_recording_next(it, &e)) == 1 && e.time_ns <= p->end_ns) {
+		++*n_events;
+		if (e.kind != PUGMARK_EVENT_WITNESS || e.module != p->module ||
+		    e.site >= p->plan->n_sites)
+			continue;
+		p->hits[e.site]++;
+		p->taken[e.site] += p->plan->sites[e.site].kind == PUGMARK_WITNESS_BRANCH &&
+				    pugmark_event_taken(&e);
+		got = profile_calls_count(p->calls, p->plan, &e);
+		if (got)
+			break;
+	}
 	pugmark_recording_iter_free(it);
-	return got;
+	return got < 0 ? got : 0;
 }
 
 /* ---- what it says of blocks ---- */
@@ -224,15 +239,37 @@ static int lay_over(struct profiler *p, struct profile *out)
 	}
 	say_blocks(p, counts);
 	free(n_ways);
-	*out = (struct profile){.counts = counts, .events = p->events};
+	*out = (struct profile){.counts = counts, .events = p->events, .seconds = p->seconds};
 	return 0;
 }
 
-/* The counts of one recording. */
-static int read_one(const char *dir, const struct pugmark_model *model, struct profile *out,
+/* Reads of the recording's meta.json how long it was on, and whether it is one of several shares.
+ */
+static void read_times(struct profiler *p, uint64_t most_events)
+{
+	const struct pugmark_recording_info *info =
+		pugmark_recording_info(pugmark_trace_recording(p->trace));
+	json_t *meta = json_loads(info->meta, 0, NULL);
+	double from_ns = json_number_value(json_object_get(meta, "probed_from_ns"));
+	double to_ns = json_number_value(json_object_get(meta, "probed_to_ns"));
+	p->of_share = json_integer_value(json_object_get(meta, "shares")) > 1;
+	json_decref(meta);
+	p->end_ns = UINT64_MAX;
+	if (!(from_ns > 0 && to_ns > from_ns))
+		return;
+	if (most_events && info->times && info->events > most_events) {
+		to_ns = from_ns + (to_ns - from_ns) * (double)most_events / (double)info->events;
+		p->end_ns = (uint64_t)to_ns;
+	}
+	p->seconds = (to_ns - from_ns) / 1e9;
+}
+
+/* The counts of one recording, and its calls by pointers in @calls. */
+static int read_one(const char *dir, const struct pugmark_model *model, uint64_t most_events,
+		    struct profile_calls *calls, bool *of_share, struct profile *out,
 		    struct pugmark_diag *diag)
 {
-	struct profiler p = {.model = model};
+	struct profiler p = {.model = model, .calls = calls};
 	uint32_t n;
 	int err = pugmark_trace_open(dir, &p.trace, diag);
 	if (err)
@@ -240,11 +277,14 @@ static int read_one(const char *dir, const struct pugmark_model *model, struct p
 	err = find_module(&p, dir, diag);
 	if (!err) {
 		pugmark_recording_tasks(pugmark_trace_recording(p.trace), &n);
+		read_times(&p, most_events);
+		*of_share |= p.of_share;
 		err = prepare(&p);
 		for (uint32_t i = 0; i < n && !err; i++) {
-			err = count_trace(&p, i);
+			uint64_t n_events;
+			err = count_witnesses(&p, i, &n_events);
 			if (!err)
-				err = count_witnesses(&p, i);
+				err = count_trace(&p, i, n_events);
 		}
 		if (!err)
 			err = lay_over(&p, out);
@@ -259,9 +299,9 @@ static int read_one(const char *dir, const struct pugmark_model *model, struct p
 	return err;
 }
 
-/* What was counted of each block, and in how many events. */
+/* What was counted of each block, and in how much: of events, or of seconds. */
 struct tally {
-	double runs, events;
+	double runs, events, seconds;
 	bool known;
 };
 
@@ -271,53 +311,71 @@ static void add_up(struct tally *tallies, uint32_t n, const struct profile *one)
 		if (one->counts[b] != UINT64_MAX) {
 			tallies[b].runs += (double)one->counts[b];
 			tallies[b].events += (double)one->events;
+			tallies[b].seconds += one->seconds;
 			tallies[b].known = true;
 		}
 }
 
-/* Scales a count as if all recordings had counted it; what has run at all stays above 0. */
-static uint64_t in_all(const struct tally *t, double events)
+/* By what a count of @t is to be multiplied, as if all recordings had counted it. */
+static double scale(const struct tally *t, const struct profile *all, bool by_time)
 {
-	if (t->runs <= 0 || t->events <= 0)
-		return t->runs > 0 ? (uint64_t)t->runs : 0;
-	double runs = ceil(t->runs * (events / t->events));
+	double of = by_time ? t->seconds : t->events;
+	return of > 0 ? (by_time ? all->seconds : (double)all->events) / of : 1;
+}
+
+/* Scales a count; what has run at all stays above 0. */
+static uint64_t in_all(const struct tally *t, const struct profile *all, bool by_time)
+{
+	double runs = t->runs > 0 ? ceil(t->runs * scale(t, all, by_time)) : 0;
 	return runs < MAX_COUNT ? (uint64_t)runs : (uint64_t)MAX_COUNT;
 }
 
-static int join(const struct tally *tallies, const struct pugmark_model *m, struct profile *out)
+static int join(const struct tally *tallies, const struct pugmark_model *m,
+		const struct profile_calls *calls, bool by_time, struct profile *out)
 {
 	uint64_t *counts = malloc((m->n_blocks + 1) * sizeof(*counts));
-	if (!counts)
+	if (!counts || profile_calls_list(calls, &out->calls, &out->n_calls)) {
+		free(counts);
 		return -ENOMEM;
+	}
 	for (uint32_t b = 0; b < m->n_blocks; b++)
-		counts[b] =
-			tallies[b].known ? in_all(&tallies[b], (double)out->events) : UINT64_MAX;
+		counts[b] = tallies[b].known ? in_all(&tallies[b], out, by_time) : UINT64_MAX;
+	for (uint32_t i = 0; i < out->n_calls; i++)
+		out->calls[i].calls *=
+			scale(&tallies[m->funcs[out->calls[i].callee].block], out, by_time);
 	out->counts = counts;
 	out->hash = (uint32_t)crc32_z(0, (const void *)counts, m->n_blocks * sizeof(*counts));
 	return 0;
 }
 
 int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model *model,
-		 struct profile *out, struct pugmark_diag *diag)
+		 uint64_t most_events, struct profile *out, struct pugmark_diag *diag)
 {
 	struct tally *tallies = calloc(model->n_blocks + 1, sizeof(*tallies));
+	struct profile_calls *calls = NULL;
 	struct profile all = {0};
-	if (!tallies)
+	bool of_share = false, timed = true;
+	if (!tallies || profile_calls_new(model, &calls)) {
+		free(tallies);
 		return pugmark_diag_set(diag, -ENOMEM, dirs[0], PUGMARK_NO_OFFSET, "out of memory");
+	}
 	int err = 0;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		struct profile one;
-		err = read_one(dirs[i], model, &one, diag);
+		err = read_one(dirs[i], model, most_events, calls, &of_share, &one, diag);
 		if (err)
 			break;
 		add_up(tallies, model->n_blocks, &one);
 		all.events += one.events;
+		all.seconds += one.seconds;
+		timed &= one.seconds > 0;
 		profile_deinit(&one);
 	}
-	if (!err && join(tallies, model, &all))
+	if (!err && join(tallies, model, calls, of_share && timed, &all))
 		err = pugmark_diag_set(diag, -ENOMEM, dirs[0], PUGMARK_NO_OFFSET, "out of memory");
 	if (!err)
 		*out = all;
+	profile_calls_free(calls);
 	free(tallies);
 	return err;
 }
@@ -325,5 +383,6 @@ int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model
 void profile_deinit(struct profile *profile)
 {
 	free(profile->counts);
+	free(profile->calls);
 	*profile = (struct profile){0};
 }

@@ -73,17 +73,42 @@ static int finish(struct turning *t, struct turn *turn, struct pugmark_diag *dia
 				"a turn ended with status %d (what it said is above)", code);
 }
 
+char *turn_folder(const char *output, uint32_t number)
+{
+	char *path;
+	return asprintf(&path, "%s/turn-%06u", output, number) < 0 ? NULL : path;
+}
+
+/* By which turns the next one is planned: when a round begins the last turns of the one before are
+ * still written, so it is an earlier one; and it is another one in round 3, 4, 6, 10 and so on,
+ * since a plan that is there already costs nothing. */
+static void find_counted(const struct turning *t, struct turn_begin *begin)
+{
+	uint32_t round = t->n_planned / t->turns->shares + 1, counted = 1;
+	if (round < 3)
+		return;
+	while (2 * counted <= round - 2)
+		counted *= 2;
+	begin->counted = (counted - 1) * t->turns->shares + 1;
+	begin->n_counted = t->turns->shares;
+}
+
 /* In the process of the next turn. */
 static int record(struct turning *t, int go_fd, int begun_fd)
 {
 	const struct turns *turns = t->turns;
-	char *output;
+	char *output = turn_folder(turns->output, t->n_planned + 1);
+	struct turn_begin begin = {
+		.share = t->n_planned % turns->shares + 1,
+		.output = output,
+		.go_fd = go_fd,
+		.begun_fd = begun_fd,
+	};
 	setpgid(0, 0); /* the terminal's SIGINT is for the process that waits */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	caught_signals_deinit(&t->signals);
-	if (asprintf(&output, "%s/turn-%06u", turns->output, t->n_planned + 1) < 0)
-		return 1;
-	return turns->record(turns->ctx, t->n_planned % turns->shares + 1, output, go_fd, begun_fd);
+	find_counted(t, &begin);
+	return output ? turns->record(turns->ctx, &begin) : 1;
 }
 
 /* Lets the next turn be planned. */

@@ -14,15 +14,27 @@
  * whose share has no function, which is left out. */
 enum { TURN_LOSSY = 3, TURN_EMPTY = 4 };
 
+/* What a turn begins with. */
+struct turn_begin {
+	uint32_t share; /* from 1 */
+	const char *output;
+	int go_fd, begun_fd;
+	/* The turns by whose counts functions are split, so many from that number on; 0: none is.
+	 * They are a whole round that is over. All turns of a round have the same. */
+	uint32_t counted, n_counted;
+};
+
+/* The folder of turn @number, from 1: heap; NULL: no memory. */
+char *turn_folder(const char *output, uint32_t number);
+
 struct turns {
 	const char *output; /* the folder of the recordings, turn-000001 and so on: made here */
 	uint32_t shares;
 	uint64_t every_ns, duration_ns; /* of a turn; of all of them, 0: until SIGINT or SIGTERM */
-	/* Records share @share, from 1, in @output until SIGTERM, in a process of its own. It plans
-	 * at once, waits for a byte from @go_fd (at its end: nothing is recorded), and writes one
-	 * to
-	 * @begun_fd when its probes are in place. Returns its exit status. */
-	int (*record)(void *ctx, uint32_t share, const char *output, int go_fd, int begun_fd);
+	/* Records a turn until SIGTERM, in a process of its own. It plans at once, waits for a byte
+	 * from go_fd (at its end: nothing is recorded), and writes one to begun_fd when its probes
+	 * are in place. Returns its exit status. */
+	int (*record)(void *ctx, const struct turn_begin *begin);
 	void *ctx;
 };
 
