@@ -110,6 +110,31 @@ static bool moves_bytes(ZydisMnemonic mnemonic)
 	}
 }
 
+/* Each bit of the result is one of those that are read, or 0, and how far they go is a constant. */
+static bool moves_bits(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	int last = zi->operand_count_visible - 1;
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_SHL:
+	case ZYDIS_MNEMONIC_SHR:
+	case ZYDIS_MNEMONIC_SAR:
+	case ZYDIS_MNEMONIC_ROL:
+	case ZYDIS_MNEMONIC_ROR:
+	case ZYDIS_MNEMONIC_RORX:
+	case ZYDIS_MNEMONIC_SHLD:
+	case ZYDIS_MNEMONIC_SHRD:
+		return last > 0 && ops[last].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	case ZYDIS_MNEMONIC_MOVSX:
+	case ZYDIS_MNEMONIC_MOVSXD:
+	case ZYDIS_MNEMONIC_CBW:
+	case ZYDIS_MNEMONIC_CWDE:
+	case ZYDIS_MNEMONIC_CDQE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
 	for (int i = 0; i < zi->operand_count_visible; i++)
@@ -141,8 +166,10 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 	case ZYDIS_MNEMONIC_MOVZX: /* the rest is zeros, and exact */
 		return VALUE_FLOW_COPY;
 	default:
-		return is_zeroing(zi, ops)	   ? VALUE_FLOW_FRESH
-		       : moves_bytes(zi->mnemonic) ? VALUE_FLOW_MOVED
-						   : flow_of_bytes(zi->mnemonic);
+		if (is_zeroing(zi, ops))
+			return VALUE_FLOW_FRESH;
+		return moves_bytes(zi->mnemonic) || moves_bits(zi, ops)
+			       ? VALUE_FLOW_MOVED
+			       : flow_of_bytes(zi->mnemonic);
 	}
 }

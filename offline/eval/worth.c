@@ -219,8 +219,8 @@ static bool flip_inexact(struct step *s)
 	return true;
 }
 
-/* An instruction that moves bytes and changes none is executed twice, once with all bytes changed
- * that are not exact: bytes of the result that differ come from these. */
+/* An instruction that moves bits and changes none is executed twice, once with all bits changed of
+ * bytes that are not exact: bytes of the result that differ come from these. */
 static bool moved(struct step *s, struct value_block *b, uint8_t out[MEMORY_MAX])
 {
 	struct value_machine *m = s->m;
@@ -243,7 +243,7 @@ static bool moved(struct step *s, struct value_block *b, uint8_t out[MEMORY_MAX]
 			as[turn] = a->kind == VALUE_ACCESS_GPR
 					   ? (const uint8_t *)&results[turn].gpr[a->reg]
 					   : results[turn].vec[a->reg];
-		if (!a->write)
+		if (!a->write || a->kind == VALUE_ACCESS_FLAGS)
 			continue;
 		if (a->kind != VALUE_ACCESS_GPR && a->kind != VALUE_ACCESS_VEC)
 			return false;
@@ -273,18 +273,20 @@ bool value_step_worth(struct step *s, struct value_block *b, uint8_t out[MEMORY_
 	}
 }
 
-/* Flags are of all bytes, and of what they were if not all of them are written. Returns the worst
- * of what is written. */
+/* Flags are of all bytes, of what leaves the register as well, and of what they were if not all of
+ * them are written. Returns the worst of what is written. */
 uint8_t value_step_put_bytes(struct step *s, const uint8_t *q)
 {
-	uint8_t all = worst(q, WIDEST), flags = all;
+	uint8_t all = worst(q, WIDEST), flags = s->insn->flow == VALUE_FLOW_MOVED ? s->in : all;
+	bool sets_flags = false;
 	for (int i = 0; i < s->insn->n_access; i++) {
 		const struct value_access *a = &s->insn->access[i];
 		if (!a->write)
 			continue;
+		sets_flags |= a->kind == VALUE_ACCESS_FLAGS;
 		if (a->kind == VALUE_ACCESS_FLAGS && a->read)
 			flags = worse(flags, s->kept);
 		value_step_put(s, a, a->kind == VALUE_ACCESS_FLAGS ? &flags : q);
 	}
-	return worse(all, flags);
+	return sets_flags ? worse(all, flags) : all;
 }

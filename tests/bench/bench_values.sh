@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bench_values.sh: what a recording of level values costs the program, and how fast it is executed again.
 #
-#   bench_values.sh [NAME...]    gzip lua bc sqlite3 redis nginx
+#   bench_values.sh [NAME...]    gzip lua bc sqlite3 redis nginx (sqlite3: the library, and a program that calls it)
 #
 # Of a program: processor time alone (the median of ROUNDS=3), and what is added by levels calls, paths
 # and values (--check-every 64: what values need and no more), once each; captured bytes for 1,000
@@ -19,7 +19,7 @@ needs_recording
 rounds=${ROUNDS:-3} scale=${SCALE:-1} wet=${WET:-1} millions=${WET_MILLIONS:-100} failed=0
 
 prepare() { # NAME: sets program and args
-	args=()
+	args=() more=()
 	case $1 in
 	gzip)
 		program=$(copy gzip) && head -c $((1500000 / scale)) < <(cat /usr/lib/x86_64-linux-gnu/*.so* 2>/dev/null) \
@@ -45,10 +45,13 @@ prepare() { # NAME: sets program and args
 			args=(-lq "$tmp/pi.bc")
 		;;
 	sqlite3)
-		program=$(copy sqlite3) && for ((k = 0; k < 8 / scale; k++)); do
+		for ((k = 0; k < 20 / scale; k++)); do
 			cat tests/bench/loads/work.sql
 			echo 'drop table t; drop table u;'
-		done >"$tmp/work.sql" && args=(:memory: ".read $tmp/work.sql")
+		done >"$tmp/work.sql"
+		program=$tmp/sqlite_run args=("$tmp/work.sql") more=(--module "$tmp/libsqlite3.so.0")
+		cp -L "$(ldconfig -p | awk '/libsqlite3.so.0 .*x86-64/ { print $NF; exit }')" "$tmp/libsqlite3.so.0" &&
+			"${CC:-cc}" -O2 -o "$program" tests/bench/loads/sqlite_run.c "$tmp/libsqlite3.so.0" "-Wl,-rpath,$tmp"
 		;;
 	*) return 1 ;;
 	esac
@@ -68,7 +71,7 @@ bench_program() { # NAME
 	plain=$(median "$tmp/plain")
 	printf '%s: plain %.3f s' "$name" "$plain"
 	for level in calls paths values; do
-		local options=(--level $level)
+		local options=(--level $level "${more[@]}")
 		[ $level != values ] || options+=(--check-every 64)
 		added=$(took "$PUGMARK" record -q -o "$tmp/rec.$level" "${options[@]}" -- "$program" "${args[@]}") || return
 		added=$(calc "$added - $plain")

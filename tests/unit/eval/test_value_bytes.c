@@ -38,7 +38,7 @@ static size_t make(uint8_t *out)
 {
 	static const uint8_t pairs[] = {0x00, 0x08, 0x10, 0x18, 0x20, 0x28, 0x30, 0x38};
 	size_t n = 0;
-	bool memory = rand() % 4 == 0, wide = rand() % 2;
+	bool memory = rand() % 4 == 0, wide = rand() % 2, by = false;
 	uint8_t reg = rand() % 8, rm = memory ? VALUE_RBX : rand() % 8;
 	if (rand() % 4 == 0)
 		out[n++] = 0x66;
@@ -67,18 +67,21 @@ static size_t make(uint8_t *out)
 		out[n++] = 0x0f;
 		out[n++] = rand() % 3 ? 0x40 + rand() % 16 : 0xbc + wide;
 		break;
-	case 6: /* shifts and rotations by 1, or by cl */
-		out[n++] = 0xd0 + wide + 2 * (rand() % 2);
+	case 6: /* shifts and rotations by 1, by cl, or by a number */
+		by = rand() % 2;
+		out[n++] = by ? 0xc0 + wide : 0xd0 + wide + 2 * (rand() % 2);
 		break;
-	default: /* test, mov, movzx */
+	default: /* test, mov, movzx, movsx */
 		if (rand() % 3 == 0)
 			out[n++] = 0x0f;
 		if (n && out[n - 1] == 0x0f)
-			out[n++] = 0xb6 + wide;
+			out[n++] = (rand() % 2 ? 0xb6 : 0xbe) + wide;
 		else
 			out[n++] = (rand() % 2 ? 0x84 : 0x88) + wide;
 	}
 	out[n++] = mod | reg << 3 | rm;
+	if (by)
+		out[n++] = rand() % 72;
 	return n;
 }
 
@@ -245,11 +248,41 @@ static void a_byte_is_known_beside_others_that_are_not(void **state)
 	value_memory_deinit(&memory);
 }
 
+/* shl edx, 7, of a register whose lowest byte alone is known: the same of what comes out, and what
+ * was moved out of the register decides flags. Then shr edx, 7 and movsx ecx, dl. */
+static void a_shift_moves_what_is_known(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {0xc1, 0xe2, 0x07, 0xc1, 0xea, 0x07, 0x0f, 0xbe, 0xca};
+	struct value_memory memory;
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	const uint8_t(*known)[8] = value_machine_known(m)->gpr;
+	value_set_gpr(m, VALUE_RDX, 0x1230000000000001, VALUE_UNKNOWN);
+	value_machine_known(m)->gpr[VALUE_RDX][0] = VALUE_EXACT;
+	value_machine_state(m)->rip = CODE;
+	assert_int_equal(value_machine_run(m, 1, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(known[VALUE_RDX][0], VALUE_EXACT);
+	assert_int_equal(known[VALUE_RDX][1], VALUE_UNKNOWN);
+	assert_int_equal(known[VALUE_RDX][4], VALUE_EXACT);
+	assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_BIT_FLAGS), VALUE_UNKNOWN);
+	assert_int_equal(value_machine_run(m, 2, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(known[VALUE_RDX][0], VALUE_UNKNOWN);
+	assert_int_equal(known[VALUE_RDX][7], VALUE_EXACT);
+	value_set_gpr(m, VALUE_RDX, 0x1230000000000081, VALUE_UNKNOWN);
+	value_machine_known(m)->gpr[VALUE_RDX][0] = VALUE_EXACT;
+	assert_int_equal(value_machine_run(m, 3, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_RCX), VALUE_EXACT);
+	assert_int_equal(value_machine_state(m)->gpr[VALUE_RCX], 0xffffff81);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_called_exact_does_not_depend_on_what_is_not),
 		cmocka_unit_test(a_byte_is_known_beside_others_that_are_not),
+		cmocka_unit_test(a_shift_moves_what_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
