@@ -104,6 +104,7 @@ static void builder_deinit(struct plan_builder *b)
 			b->import_name,	    b->table,	b->points,  b->unresolved};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
+	*b = (struct plan_builder){0};
 }
 
 static int add_unresolved(struct plan_builder *b)
@@ -138,7 +139,8 @@ static int add_unresolved(struct plan_builder *b)
 	return 0;
 }
 
-/* The finished plan, in one mapping of its own, checked like one read from a file. */
+/* The finished plan, in one mapping of its own, checked like one read from a file. The builder is
+ * given back before that: in a large program each of the two takes hundreds of megabytes. */
 static int finish(struct plan_builder *b, struct pugmark_plan **out)
 {
 	struct pugmark_plan *p = &b->plan;
@@ -162,6 +164,7 @@ static int finish(struct plan_builder *b, struct pugmark_plan **out)
 	err = plan_encode(p, &bytes, &len);
 	if (err)
 		return err;
+	builder_deinit(b);
 	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
 	if (map == MAP_FAILED || !plan) {
@@ -198,6 +201,20 @@ static void program_text(const struct program *prog, struct pugmark_plan *plan)
 		if (end > plan->text_end)
 			plan->text_end = end;
 	}
+}
+
+int plan_count_sites(const struct program *program, const struct choice *choice,
+		     const struct pugmark_model *model, uint32_t *n)
+{
+	struct plan_builder b;
+	int err = builder_init(&b, program, choice, model);
+	for (uint32_t i = 0; !err && i < program->n_blocks; i++)
+		if (program->blocks[i].flags & PROG_REACHED && conflict_is_node(&b.ch, i))
+			plan_builder_node(&b, i);
+	*n = b.plan.n_sites;
+	err = err ? err : b.failed ? -ENOMEM : 0;
+	builder_deinit(&b);
+	return err;
 }
 
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,

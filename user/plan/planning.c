@@ -16,6 +16,7 @@
 #include "user/plan/taken_before.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ struct planner {
 
 static void say(const struct planner *p, const char *what)
 {
+	malloc_trim(0); /* what the last step took lies between what is kept */
 	if (p->o->progress)
 		progress_phase(p->o->progress, what);
 }
@@ -244,6 +246,7 @@ static int plan(struct planner *p)
 	err = choose(p, p->o->mode, &choice, &unresolved);
 	if (err)
 		return failed(p, err);
+	say(p, "writing the plan");
 	err = plan_build(p->program, &choice, p->o->mode, p->model, &p->out->plan);
 	choice_deinit(&choice);
 	if (err)
@@ -255,7 +258,6 @@ static int plan(struct planner *p)
 static int compare(struct planner *p)
 {
 	struct choice choice;
-	struct pugmark_plan *full;
 	uint32_t unresolved = 0;
 	int err = make_program(p);
 	if (err)
@@ -264,14 +266,10 @@ static int compare(struct planner *p)
 	err = choose(p, MODE_FULL, &choice, &unresolved);
 	if (err)
 		return failed(p, err);
-	err = plan_build(p->program, &choice, MODE_FULL, p->model, &full);
+	p->out->full_cost_ns = choice_cost(p->program, &choice);
+	err = plan_count_sites(p->program, &choice, p->model, &p->out->full_sites);
 	choice_deinit(&choice);
-	if (err)
-		return failed(p, err);
-	p->out->full_sites = full->n_sites;
-	p->out->full_cost_ns = full->expected_cost_ns;
-	pugmark_plan_free(full);
-	return 0;
+	return err ? failed(p, err) : 0;
 }
 
 /* Keeps the plan in the cache. A failure costs the next planning time, and is no error. */
