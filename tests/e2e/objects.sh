@@ -82,7 +82,7 @@ printf '\nsix 1 last\n' >bad.handle
 fails 1 'line 2: nothing but' record --handle bad.handle -- ./args
 : >bad.handle
 fails 1 'no function is named' encode --handle bad.handle best
-fails 1 'neither stdio, sockets nor sqlite3, nor a file' encode --handle files best
+fails 1 'none of stdio, sockets, sqlite3, threads, and no file' encode --handle files best
 fails 2 'not a number that fits' record --args 7 -- ./args
 fails 1 "no function matches 'nothing_like_it'" record --args 1 --args-of nothing_like_it -- ./args
 "$PUGMARK" encode best --object 'box::Stack*' --fsa --format json >object.json

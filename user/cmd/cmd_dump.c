@@ -205,7 +205,7 @@ static void json_event(struct dump *d, const struct pugmark_trace_event *e)
 		json_hex(out, ",\"target\":\"", e->target);
 	}
 	if (e->kind == PUGMARK_TRACE_VALUE) {
-		static const char *const of[] = {"passed", "taken", "returned", "read"};
+		static const char *const of[] = {"passed", "taken", "returned", "read", "out"};
 		json_text(out, ",\"of\":\"", of[e->cause]);
 		json_dec(out, ",\"number\":", e->func);
 		json_hex(out, ",\"value\":\"", e->target);

@@ -66,6 +66,7 @@ static int take_value(struct request_feed *f, const struct pugmark_trace_event *
 			note(f->values, &f->known, e->func + 1, e->target);
 		return 0;
 	case PUGMARK_VALUE_READ: /* names no request */
+	case PUGMARK_VALUE_OUT:
 		return 0;
 	default:
 		if (*held && f->event.kind != PUGMARK_TRACE_RET)
