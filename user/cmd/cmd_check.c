@@ -95,7 +95,7 @@ static void put_subject(struct outbuf *out, const struct check *c, const struct 
 	if (c->model->selection == SELECT_CALLEES)
 		put_symbol(out, c, d->subject);
 	else if (d->kind == DEVIATES_UNKNOWN)
-		outbuf_safe_text(out, d->place.thread);
+		outbuf_safe_text(out, d->title ? d->title : d->place.thread);
 	else
 		outbuf_safe_text(out, c->model->names[d->subject]);
 }
@@ -107,7 +107,9 @@ static void put_text(struct outbuf *out, const struct check *c, const struct dev
 	if (d->kind == DEVIATES_UNKNOWN) {
 		outbuf_text(out,
 			    calls ? ": not a function of the model"
-				  : ": no thread of the model, or it has fewer such sequences");
+			    : d->title
+				    ? ": no such object is in the model"
+				    : ": no thread of the model, or it has fewer such sequences");
 	} else {
 		outbuf_text(out, d->kind == DEVIATES_END ? (calls ? ": returns" : ": ends")
 							 : (calls ? ": calls " : ": "));
@@ -127,6 +129,8 @@ static void put_text(struct outbuf *out, const struct check *c, const struct dev
 		      d->count == 1 ? "" : "s", d->place.tid);
 	outbuf_safe_text(out, d->place.thread);
 	outbuf_format(out, " at event %llu", (unsigned long long)d->place.event);
+	if (d->title)
+		outbuf_format(out, ", of %llx", (unsigned long long)d->object);
 	if (c->e.view.info->times)
 		outbuf_format(out, ", %.6f s", at > start ? (double)(at - start) / 1e9 : 0.0);
 	outbuf_char(out, '\n');
@@ -181,6 +185,11 @@ static void show_json(struct outbuf *out, const struct check *c, uint32_t limit)
 			json_symbol(out, c, "came", d->symbol);
 		if (d->kind != DEVIATES_UNKNOWN && d->before != NO_STATE)
 			json_symbol(out, c, "after", d->before);
+		if (d->title) {
+			outbuf_text(out, ",\"of\":\"");
+			outbuf_json_text(out, d->title);
+			outbuf_format(out, "\",\"object\":\"%llx\"", (unsigned long long)d->object);
+		}
 		outbuf_format(out, ",\"tid\":%d,\"event\":%llu", d->place.tid,
 			      (unsigned long long)d->place.event);
 		if (c->e.view.info->times)
@@ -232,7 +241,7 @@ static int check(struct options *o, struct outbuf *out)
 	outbuf_init(out, stdout);
 	(strcmp(c->e.view.format, "json") ? show_text : show_json)(out, c, o->limit);
 	outbuf_flush(out);
-	return c->total ? EXIT_DIFFERS : trace_view_status(&c->e.view, tree_walk_gaps(c->e.walk));
+	return c->total ? EXIT_DIFFERS : trace_view_status(&c->e.view, c->e.gaps);
 }
 
 int cmd_check(int argc, char **argv)

@@ -37,6 +37,23 @@ static void symbol_text(struct encode *e, uint32_t symbol)
 	outbuf_char(e->out, '"');
 }
 
+/* The list of functions, in the form of its file: `pugmark check` reads it again. */
+static void handle(struct encode *e)
+{
+	char line[HANDLE_LINE_MAX];
+	if (!e->handle.n_rows)
+		return;
+	outbuf_text(e->out, ",\"handle\":{\"name\":\"");
+	outbuf_json_text(e->out, e->handle.name);
+	outbuf_text(e->out, "\",\"lines\":[");
+	for (uint32_t i = 0; handle_line(&e->handle, i, line); i++) {
+		outbuf_text(e->out, i ? ",\"" : "\"");
+		outbuf_json_text(e->out, line);
+		outbuf_char(e->out, '"');
+	}
+	outbuf_text(e->out, "]}");
+}
+
 static void begin(struct encode *e)
 {
 	bool lists = e->encoding != ENCODE_FSA && e->selection != SELECT_DAG;
@@ -52,6 +69,7 @@ static void begin(struct encode *e)
 		outbuf_json_text(e->out, patterns_text(&e->face, i));
 		outbuf_text(e->out, i + 1 < e->face.n ? "\"" : "\"]");
 	}
+	handle(e);
 	if (e->encoding == ENCODE_FSA)
 		outbuf_text(e->out, ",\n\"automata\":[");
 	else if (lists)

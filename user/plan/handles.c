@@ -98,6 +98,8 @@ static int read_line(struct handle *h, char *text, const char *spec, unsigned li
 			   diag);
 	if (then && (returns || out || strcmp(then, "end") || strtok_r(NULL, " \t\r", &rest)))
 		return bad(spec, line, "nothing but `end` may follow an argument's number", diag);
+	if (strlen(pattern) > HANDLE_LINE_MAX - 16)
+		return bad(spec, line, "the function's name is too long", diag);
 	struct handle_row *row = row_of(h, pattern);
 	if (!row)
 		return pugmark_diag_set(diag, -ENOMEM, spec, PUGMARK_NO_OFFSET, "out of memory");
@@ -167,6 +169,32 @@ int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag)
 	pugmark_diag_set(diag, -ENOMEM, spec, PUGMARK_NO_OFFSET, "out of memory");
 	char *text = load(spec, diag);
 	return text ? parse(text, spec, out, diag) : -EINVAL;
+}
+
+bool handle_line(const struct handle *h, uint32_t index, char out[HANDLE_LINE_MAX])
+{
+	if (h->is_number && !index--) {
+		snprintf(out, HANDLE_LINE_MAX, "number");
+		return true;
+	}
+	for (uint32_t i = 0; i < h->n_rows; i++) {
+		const struct handle_row *r = &h->rows[i];
+		if (r->returns && !index--) {
+			snprintf(out, HANDLE_LINE_MAX, "%s return", r->pattern);
+			return true;
+		}
+		if (r->arg && !index--) {
+			snprintf(out, HANDLE_LINE_MAX, "%s %u%s", r->pattern, r->arg,
+				 r->ends ? " end" : "");
+			return true;
+		}
+		for (unsigned arg = 0; arg < 6; arg++)
+			if (r->outs >> arg & 1 && !index--) {
+				snprintf(out, HANDLE_LINE_MAX, "%s *%u", r->pattern, arg + 1);
+				return true;
+			}
+	}
+	return false;
 }
 
 void handle_deinit(struct handle *h)

@@ -36,6 +36,9 @@ int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag)
 int handle_parse(const char *text, const char *spec, struct handle *out, struct pugmark_diag *diag);
 /* The names of those that are known: "stdio, sockets, ...". */
 extern const char handles_known[];
+/* Line @index, from 0, of a text that says the same: into @out; false: it has fewer. */
+enum { HANDLE_LINE_MAX = 1024 };
+bool handle_line(const struct handle *handle, uint32_t index, char out[HANDLE_LINE_MAX]);
 void handle_deinit(struct handle *handle);
 /* Whether @value is a handle, and not the value for none. */
 bool handle_valid(const struct handle *handle, uint64_t *value);
