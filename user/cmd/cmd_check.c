@@ -47,12 +47,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 
 static void put_symbol(struct outbuf *out, const struct check *c, uint32_t symbol)
 {
-	if (symbol_closes(symbol)) {
-		outbuf_text(out, encode_token(symbol));
-		return;
-	}
-	outbuf_text(out, encode_how(symbol));
-	outbuf_safe_text(out, symbols_name(c->model->symbols, symbol_name_index(symbol)));
+	encode_symbol(out, c->model->symbols, symbol, PRINT_TEXT);
 }
 
 static const struct fsa *automaton_of(const struct check *c, const struct deviation *d)
@@ -161,12 +156,7 @@ static void show_text(struct outbuf *out, const struct check *c, uint32_t limit)
 static void json_symbol(struct outbuf *out, const struct check *c, const char *key, uint32_t symbol)
 {
 	outbuf_format(out, ",\"%s\":\"", key);
-	if (symbol_closes(symbol)) {
-		outbuf_text(out, encode_token(symbol));
-	} else {
-		outbuf_text(out, encode_how(symbol));
-		outbuf_json_text(out, symbols_name(c->model->symbols, symbol_name_index(symbol)));
-	}
+	encode_symbol(out, c->model->symbols, symbol, PRINT_JSON);
 	outbuf_char(out, '"');
 }
 
@@ -186,9 +176,8 @@ static void show_json(struct outbuf *out, const struct check *c, uint32_t limit)
 		if (d->kind != DEVIATES_UNKNOWN && d->before != NO_STATE)
 			json_symbol(out, c, "after", d->before);
 		if (d->title) {
-			outbuf_text(out, ",\"of\":\"");
-			outbuf_json_text(out, d->title);
-			outbuf_format(out, "\",\"object\":\"%llx\"", (unsigned long long)d->object);
+			outbuf_json(out, ",\"of\":", d->title);
+			outbuf_format(out, ",\"object\":\"%llx\"", (unsigned long long)d->object);
 		}
 		outbuf_format(out, ",\"tid\":%d,\"event\":%llu", d->place.tid,
 			      (unsigned long long)d->place.event);
@@ -197,10 +186,8 @@ static void show_json(struct outbuf *out, const struct check *c, uint32_t limit)
 				      (unsigned long long)(d->place.time_ns - c->e.view.start_ns));
 		outbuf_text(out, ",\"path\":[");
 		for (uint32_t k = 0; k < d->n_path; k++) {
-			outbuf_text(out, k ? ",\"" : "\"");
-			outbuf_json_text(out, symbols_name(c->model->symbols,
-							   symbol_name_index(d->path[k])));
-			outbuf_char(out, '"');
+			outbuf_json(out, k ? "," : "",
+				    symbols_name(c->model->symbols, symbol_name_index(d->path[k])));
 		}
 		outbuf_text(out, "]}");
 	}

@@ -227,6 +227,9 @@ size_t encode_class_length(const char *name);
 const char *encode_edge(enum tree_edge edge);
 /* A closing bracket as text. */
 const char *encode_token(uint32_t symbol);
+/* A symbol: a closing bracket, or how it was entered and its name, in @form. */
+void encode_symbol(struct outbuf *out, const struct symbols *symbols, uint32_t symbol,
+		   enum printable_form form);
 /* What stands before a name: "", or how it was entered. */
 const char *encode_how(uint32_t symbol);
 
