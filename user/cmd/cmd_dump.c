@@ -369,7 +369,7 @@ int cmd_dump(int argc, char **argv)
 			outbuf_flush(d.out);
 		}
 		if (!err && !d.events && !d.gaps)
-			say_left_out(&d.view);
+			err = left_out(&d.view, &diag);
 		status = err ? command_fail(&diag) : trace_view_status(&d.view, d.gaps);
 	}
 	free(d.heads);
