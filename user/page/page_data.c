@@ -34,6 +34,43 @@ uint32_t page_thread(const struct export *x, uint32_t task)
 
 /* ---- JSON within a script: what would end the script is escaped too ---- */
 
+/* A character that JSON has as \uXXXX since it turns or hides text would do so in the page as well:
+ * it is shown as \u{202e} there. @at: behind the backslash; returns what follows. */
+static const char *put_hidden(struct outbuf *out, const char *at)
+{
+	unsigned c = 0, low = 0;
+	int len = 0;
+	if (sscanf(at, "u%4x%n", &c, &len) != 1 ||
+	    c == 0xfffd) { /* a quote, a backslash, no text */
+		outbuf_char(out, '\\');
+		outbuf_char(out, *at);
+		return at + 1;
+	}
+	at += len;
+	if (c >> 10 == 0xd800 >> 10 && sscanf(at, "\\u%4x%n", &low, &len) == 1) {
+		c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+		at += len;
+	}
+	outbuf_format(out, c < 0x80 ? "\\\\x%02x" : "\\\\u{%x}", c);
+	return at;
+}
+
+static void put_json(struct outbuf *out, const char *key, const char *json)
+{
+	outbuf_text(out, key);
+	while (*json) {
+		size_t n = strcspn(json, "<\\");
+		outbuf_bytes(out, json, n);
+		json += n;
+		if (*json == '<')
+			outbuf_text(out, "\\u003c");
+		if (*json == '\\' && json[1])
+			json = put_hidden(out, json + 1);
+		else if (*json)
+			json++;
+	}
+}
+
 static void put_string(struct outbuf *out, const char *text)
 {
 	char escaped[PRINTABLE_ESCAPE_MAX];
@@ -49,7 +86,7 @@ static void put_string(struct outbuf *out, const char *text)
 			text++;
 		} else if (*text) {
 			text += printable_escape(text, PRINT_JSON, escaped);
-			outbuf_text(out, escaped);
+			put_json(out, "", escaped);
 		}
 	}
 	outbuf_char(out, '"');
@@ -343,20 +380,6 @@ static void put_gaps(struct export *x, const struct page_gaps *gaps)
 }
 
 /* JSON of another room. In JSON "<" is within strings alone. */
-static void put_json(struct outbuf *out, const char *key, const char *json)
-{
-	outbuf_text(out, key);
-	while (*json) {
-		size_t n = strcspn(json, "<");
-		outbuf_bytes(out, json, n);
-		json += n;
-		if (*json) {
-			outbuf_text(out, "\\u003c");
-			json++;
-		}
-	}
-}
-
 void page_data(struct export *x, const struct page_facts *facts)
 {
 	const struct report *report = ((const struct page_about *)x->about)->report;
