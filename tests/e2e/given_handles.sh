@@ -188,6 +188,9 @@ shapes() { cut -d ' ' -f 2- | sort; }
 LD_PRELOAD=$PWD/between.so LD_LIBRARY_PATH=$PWD "$PUGMARK" record -q -o sql --handle sqlite3 -- ./shell :memory: <in.sql >out 2>err
 claim 'sqlite3: something was told' [ "$(wc -l <told.sqlite)" -gt 15 ]
 claim 'sqlite3: each handle, with its address, and what was done with it' same <(told told.sqlite) <(sequences sql sqlite3 "${functions[@]}")
+run 0 report --request 'sqlite3_prepare_v2..sqlite3_finalize,*4:1' --format json sql
+claim 'sqlite3: a request from where a statement is given out to where it is finalized' is \
+	"$(jq '.fast.requests + .slow.requests + .between' out)" "$(grep -c finalize told.sqlite)"
 LD_LIBRARY_PATH=$PWD "$PUGMARK" record -q -o both --handle sqlite3 --module "$PWD/libsqlite3*" -- ./shell :memory: <in.sql >out 2>err
 claim 'the library recorded too: the same sequences' same <(told told.sqlite | shapes) <(sequences both sqlite3 "${functions[@]}" | shapes)
 conclude
