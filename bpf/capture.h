@@ -137,6 +137,54 @@ static __noinline __u32 append_reads(struct pt_regs *ctx, struct task_state *st,
 	return n;
 }
 
+/* Keeps the pointers that a call takes, of the arguments in @which, until it has returned: then the
+ * stack pointer is @sp. */
+static __noinline int outs_keep(struct pt_regs *ctx, struct task_state *st, __u64 sp, __u32 which)
+{
+	__u64 args[] = {ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9};
+	__u32 free = st ? st->n_outs : 0;
+
+	if (!st)
+		return 0;
+	for (__u32 i = 0; i < OUT_CALLS; i++)
+		if (st->outs[i].sp == sp)
+			free = i; /* of a call that did not return, or seen by its caller too */
+	if (free == st->n_outs)
+		st->n_outs++;
+	struct out_pointers *out = &st->outs[free & (OUT_CALLS - 1)];
+	out->sp = sp;
+	for (__u32 i = 0; i < OUT_ARGS; i++)
+		out->at[i] = which >> i & 1 ? args[i] : 0;
+	return 0;
+}
+
+/* Appends what the arguments of the call that has just returned point to. */
+static __noinline __u32 append_outs(struct task_state *st, __u32 n, __u64 sp)
+{
+	__u32 at = n, found = 0, call = OUT_CALLS;
+
+	if (!st)
+		return n;
+	for (__u32 i = 0; i < OUT_CALLS; i++)
+		if (st->outs[i].sp == sp)
+			call = i;
+	if (call == OUT_CALLS)
+		return n;
+	struct out_pointers *out = &st->outs[call & (OUT_CALLS - 1)];
+	out->sp = 0;
+	batch_append(st, &n, (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT, 0);
+	for (__u32 i = 0; i < OUT_ARGS; i++) {
+		__u64 value;
+
+		if (!out->at[i] || bpf_probe_read_user(&value, sizeof(value), (void *)out->at[i]))
+			continue;
+		found |= 1 << i;
+		batch_append(st, &n, (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT, value);
+	}
+	st->records[at & (BATCH_RECORDS - 1)].value = found;
+	return n;
+}
+
 /* Appends the values that the site reads (enum pugmark_plan_reads). */
 static __noinline __u32 append_values(struct pt_regs *ctx, struct task_state *st, __u32 n,
 				      __u32 reads)

@@ -37,9 +37,12 @@
 #define DESC_TARGET 4
 #define DESC_SNAPSHOT 8
 #define DESC_STACK 16
+#define DESC_AT_CALL 32 /* what the site reads is passed to the call at it */
 #define DESC_READS_SHIFT 4
 #define DESC_READS_ARGS 7
 #define DESC_READS_RESULT 8
+#define DESC_CFA_REG 3
+#define DESC_OUTS_SHIFT 2 /* in cfa_reg, behind that: struct out_pointers */
 
 /* One probe, as the BPF program needs it: what the map `sites` holds at the cookie. */
 struct site_desc {
@@ -48,8 +51,10 @@ struct site_desc {
 	/* PUGMARK_CAPTURE_TARGET: index in the map `operands`; of other sites that read arguments:
 	 * index in the map `arg_reads`, plus 1; 0: nothing is read through them */
 	__u32 operand;
-	__u8 cfa_reg; /* enum pugmark_cfa_reg */
-	__u8 capture; /* enum pugmark_plan_capture */
+	/* enum pugmark_cfa_reg; in the upper 6 bits: which arguments point to what is read when the
+	 * call returns; where it does return: whether any does */
+	__u8 cfa_reg;
+	__u8 capture; /* enum pugmark_plan_capture, DESC_AT_CALL */
 	__u8 cond;    /* x86 condition code; in the upper half enum pugmark_plan_reads */
 	__u8 module;
 };
@@ -75,6 +80,16 @@ struct arg_read_desc {
 struct arg_reads_desc {
 	__u32 n, reserved;
 	struct arg_read_desc reads[ARG_READS];
+};
+
+/* Arguments of a call whose targets are read when it returns: functions give out handles through
+ * them. The stack pointer tells the call: it is then what it was before. */
+#define OUT_ARGS 6
+#define OUT_CALLS 16 /* that are open, at most, in a task */
+
+struct out_pointers {
+	__u64 sp; /* 0: free */
+	__u64 at[OUT_ARGS];
 };
 
 /* A word that holds the run-time address of a function of the same module, if nothing comes before
@@ -108,7 +123,9 @@ enum batch_record_kind {
 	RECORD_LANE = 9,   /* site: a lane, dt_ns: its area; value: PATCH_POSITION up to which its
 			      records come before what follows (offline/patch/layout.h) */
 	RECORD_VALUE = 10, /* value: one that the site reads, in their order; and behind arguments
-			      what was read through them (struct arg_values) */
+			      what was read through them (struct arg_values); behind a result a
+			      word with a bit for each argument whose target was read, and
+			      these */
 	RECORD_LANE_FROM = 11, /* the same; but the task's own begin there */
 	RECORD_LANE_TIME = 13, /* value: when that of the next RECORD_LANE was so */
 	RECORD_LANE_LOST = 12, /* value: how many records found no room in the lane, ever */

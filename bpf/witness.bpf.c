@@ -116,7 +116,7 @@ static __always_inline void note_time(struct task_state *st, struct hit *hit)
 static __always_inline void note_frame(struct task_state *st, const struct site_desc *site,
 				       __u64 sp, __u64 bp, struct hit *hit)
 {
-	hit->cfa = (site->cfa_reg == DESC_CFA_BP ? bp : sp) + site->cfa_off;
+	hit->cfa = ((site->cfa_reg & DESC_CFA_REG) == DESC_CFA_BP ? bp : sp) + site->cfa_off;
 	if (hit->cfa >> 32 != st->cfa_high) {
 		st->cfa_high = hit->cfa >> 32;
 		batch_append(st, &hit->n, RECORD_CFA << HEAD_RECORD_SHIFT, hit->cfa >> 32);
@@ -275,6 +275,11 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 	if (site->cond >> DESC_READS_SHIFT & DESC_READS_ARGS && site->operand &&
 	    !(capture & DESC_TARGET))
 		hit.n = append_reads(ctx, st, hit.n, site->operand - 1);
+	__u32 outs = site->cfa_reg >> DESC_OUTS_SHIFT;
+	if (outs && site->cond >> DESC_READS_SHIFT & DESC_READS_RESULT)
+		hit.n = append_outs(st, hit.n, hit.sp);
+	else if (outs)
+		outs_keep(ctx, st, capture & DESC_AT_CALL ? hit.sp : hit.cfa, outs);
 	hit.head = task_forget(st, hit.head);
 	hit.n = task_forget(st, hit.n);
 	struct batch_record *r = &st->records[hit.n & (BATCH_RECORDS - 1)];

@@ -40,6 +40,9 @@ enum pugmark_plan_reads {
 		16, /* the arguments are those of the call at the site, not of its function */
 	/* Nothing: the site is there so that its time is known, where a call begins or ends. */
 	PUGMARK_READS_TIME = 32,
+	/* What some of the arguments point to when the call has returned: at the result's site,
+	 * behind the result. Which arguments is the recorder's to say. */
+	PUGMARK_READS_OUT = 64,
 };
 
 /* The operand of an indirect call or jump, for PUGMARK_CAPTURE_TARGET. Registers are numbered as in

@@ -54,6 +54,8 @@ enum pugmark_trace_value {
 	/* A word that was read through arguments: PASSED or TAKEN ones, which come before it
 	 * (docs/recording-format.md). */
 	PUGMARK_VALUE_READ,
+	PUGMARK_VALUE_OUT, /* where argument number func of the call that ended last points to: the
+			      word that is there now */
 };
 
 /* Where a thread was before an event that fits nothing: in function @func, PUGMARK_NONE: not known;

@@ -105,7 +105,7 @@ static int filter_value(void *ctx, const struct tree_value *value)
 {
 	struct filter *f = ctx;
 	bool open = f->levels.n && f->levels.at[f->levels.n - 1] & LEVEL_PASSED;
-	bool passed = value->returned ? f->closed_passed : open;
+	bool passed = value->returned || value->out ? f->closed_passed : open;
 	return passed && f->next->value ? f->next->value(f->next->ctx, value) : 0;
 }
 

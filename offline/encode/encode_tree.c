@@ -38,6 +38,7 @@ struct tree_walk {
 	uint64_t passed[VALUES_MAX], passed_at;
 	uint32_t n_passed;
 	bool just_closed; /* a call, and nothing since */
+	bool result_fits; /* the result that came last was of that call */
 	bool in_sequence;
 	enum tree_edge why; /* the next sequence begins */
 };
@@ -159,7 +160,7 @@ static int tell_passed(struct tree_walk *w, const struct pugmark_trace_event *e)
 	int err = 0;
 	for (uint32_t i = 0; i < w->n_passed && e->addr == w->passed_at && !err; i++) {
 		top(w)->taken++;
-		err = tell_value(w, (struct tree_value){w->passed[i], i, false});
+		err = tell_value(w, (struct tree_value){.value = w->passed[i], .number = i});
 	}
 	w->n_passed = 0;
 	return err;
@@ -177,12 +178,18 @@ static int take_value(struct tree_walk *w, const struct pugmark_trace_event *e)
 	} else if (e->cause == PUGMARK_VALUE_TAKEN && n && n->flags & NODE_FRESH &&
 		   n->taken == e->func) {
 		n->taken++;
-		return tell_value(w, (struct tree_value){e->target, e->func, false});
+		return tell_value(w, (struct tree_value){.value = e->target, .number = e->func});
 	} else if (e->cause == PUGMARK_VALUE_RETURNED) {
 		int err = settle(w, e);
-		bool fits = w->just_closed;
+		w->result_fits = w->just_closed;
 		w->just_closed = false;
-		return err || !fits ? err : tell_value(w, (struct tree_value){e->target, 0, true});
+		return err || !w->result_fits
+			       ? err
+			       : tell_value(w, (struct tree_value){.value = e->target,
+								   .returned = true});
+	} else if (e->cause == PUGMARK_VALUE_OUT && w->result_fits) {
+		return tell_value(
+			w, (struct tree_value){.value = e->target, .number = e->func, .out = true});
 	}
 	return 0;
 }

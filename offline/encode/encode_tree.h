@@ -27,11 +27,12 @@ struct tree_return {
 };
 
 /* A value that was read (record --args): right after a call was opened, one of its arguments; right
- * after a call was closed, its result. */
+ * after a call was closed, its result, and behind that what its arguments point to by then. */
 struct tree_value {
 	uint64_t value;
 	uint32_t number; /* of the argument, from 0 */
-	bool returned;
+	bool returned;	 /* it is the result, */
+	bool out;	 /* or what that argument points to */
 };
 
 enum tree_edge {

@@ -5,6 +5,10 @@
 
 #include "offline/code/semantics.h"
 
+/* What of that is read where the call begins: there the pointers are that are read through when it
+ * has returned. */
+enum { AT_CALL = PUGMARK_READS_ARGS | PUGMARK_READS_TIME | PUGMARK_READS_OUT };
+
 /* What is asked for of calls from @site. */
 static uint8_t reads_of_callee(const struct maker *m, uint32_t site)
 {
@@ -19,9 +23,7 @@ static uint8_t reads_of_callee(const struct maker *m, uint32_t site)
 uint8_t maker_reads_at_call(const struct maker *m, uint32_t site)
 {
 	const struct pugmark_site *s = &m->model->sites[site];
-	return s->target == PUGMARK_NONE
-		       ? reads_of_callee(m, site) & (PUGMARK_READS_ARGS | PUGMARK_READS_TIME)
-		       : 0;
+	return s->target == PUGMARK_NONE ? reads_of_callee(m, site) & AT_CALL : 0;
 }
 
 /* Whether what a call from @site returns to is to show. The result is read there of an import that
@@ -30,7 +32,8 @@ static bool is_end_read(const struct maker *m, uint32_t site)
 {
 	uint8_t reads = reads_of_callee(m, site);
 	bool outside = m->model->sites[site].target == PUGMARK_NONE;
-	return reads & PUGMARK_READS_RESULT || (outside && reads & PUGMARK_READS_TIME);
+	return reads & (PUGMARK_READS_RESULT | PUGMARK_READS_OUT) ||
+	       (outside && reads & PUGMARK_READS_TIME);
 }
 
 bool maker_is_timed_exit(const struct maker *m, uint32_t func, const struct pugmark_block *block)
@@ -46,8 +49,7 @@ void maker_find_reads(struct maker *m)
 		return;
 	for (uint32_t f = 0; f < model->n_funcs && m->options->func_reads; f++)
 		if (model->funcs[f].n_blocks)
-			m->reads[model->funcs[f].block] = m->options->func_reads[f] &
-							  (PUGMARK_READS_ARGS | PUGMARK_READS_TIME);
+			m->reads[model->funcs[f].block] = m->options->func_reads[f] & AT_CALL;
 	for (uint32_t b = 0; b < model->n_blocks; b++) {
 		const struct pugmark_block *block = &model->blocks[b];
 		if (block->end != PUGMARK_END_CALL || block->site == PUGMARK_NONE ||
@@ -55,8 +57,15 @@ void maker_find_reads(struct maker *m)
 			continue;
 		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
 			if (model->edges[i].kind == PUGMARK_EDGE_RETURN)
-				m->reads[model->edges[i].to] = PUGMARK_READS_RESULT;
+				m->reads[model->edges[i].to] =
+					PUGMARK_READS_RESULT |
+					(reads_of_callee(m, block->site) & PUGMARK_READS_OUT);
 	}
+}
+
+static bool may_store(const struct sem *sem)
+{
+	return sem->op == SEM_OTHER || sem->op == SEM_STORE;
 }
 
 uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *block, uint32_t n,
@@ -64,6 +73,9 @@ uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *b
 {
 	static const uint8_t args[] = {7, 6, 2, 1, 8, 9};
 	uint16_t regs = reads & PUGMARK_READS_RESULT ? 1 << REG_AX : 0;
+	bool memory = reads & PUGMARK_READS_RESULT && reads & PUGMARK_READS_OUT;
+	if (memory) /* the call is told by its stack pointer */
+		regs |= 1 << REG_SP;
 	ZydisDecoder decoder;
 	for (uint32_t i = 0; i < (reads & PUGMARK_READS_ARGS) && i < sizeof(args); i++)
 		regs |= 1 << args[i];
@@ -75,7 +87,8 @@ uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *b
 		const uint8_t *bytes = pugmark_model_bytes(m->model, addr, &len);
 		struct sem sem;
 		if (!bytes || len < insn->len ||
-		    !sem_decode(&decoder, bytes, insn->len, addr, &sem) || sem.writes & regs)
+		    !sem_decode(&decoder, bytes, insn->len, addr, &sem) || sem.writes & regs ||
+		    (memory && may_store(&sem)))
 			return i + 1;
 	}
 	return n;

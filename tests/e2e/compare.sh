@@ -91,7 +91,6 @@ if ${CC:-cc} -O1 -fno-optimize-sibling-calls naps.c -o naps 2>err; then
 	run 0 report naps.rec
 	claim 'without: report says which functions hide each other, imports first' \
 		grep -qE '^up to [0-9]+ % .* record with --time-of usleep .*--time-of nap' out
-	run 0 dump --from 99 naps.rec
-	claim 'dump of no time that there was: says so' grep -q 'the selection keeps none' err
+	fails 1 'the selection keeps none' dump --from 99 naps.rec
 fi
 conclude

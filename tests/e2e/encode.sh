@@ -176,7 +176,7 @@ fails 2 "'0' is not a number from 1 to 16" encode --n-level 0 rec
 fails 2 "'x' is not a number from 1 to" encode --intervals x rec
 fails 2 'is text or json' encode --n-level 2 --format xml rec
 
-fails 1 'neither stdio, sockets nor sqlite3, nor a file' encode --handle files rec
+fails 1 'none of stdio, sockets, sqlite3, threads, and no file' encode --handle files rec
 fails 1 'keeps none of its calls' encode --handle stdio rec
 if [ -d gap ]; then
 	run 0 record -q -o files -- ./lua -e 'local f = io.open("f", "w") f:write("a") f:close()'

@@ -75,6 +75,48 @@ if command -v lua5.4 >/dev/null; then
 		'[true,"gap",false,"thread"]'
 fi
 
+# --- check ------------------------------------------------------------------------------------------
+mkdir -p otherwise && "${CXX:-c++}" -O1 -DOTHER "$tests/programs/objects.cc" -o otherwise/prog -pthread 2>err
+for program in again=./prog other=otherwise/prog; do
+	run 0 record -q -o "${program%=*}" --args 1 --args-of 'box::Stack*' --handle stdio -- "${program#*=}" f g
+done
+"$PUGMARK" encode best --object 'box::Stack*' --fsa --format json >object.json
+"$PUGMARK" encode best --handle stdio --fsa --format json >handle.json
+"$PUGMARK" encode best --class 'box::Stack*' --merge --fsa --format json >merged.json
+"$PUGMARK" encode best --class 'box::Stack*' --merge --format json >merged_string.json
+for model in object handle merged; do
+	run 0 check again --model $model.json
+	claim "another run is as in the model of $model" is "$(cat out)" 'as in the model'
+done
+run 0 check best --model merged_string.json
+run 4 check other --model object.json --format json
+"$PUGMARK" encode other --object 'box::Stack*' --format json >sequences.json
+claim 'the one object that is used in another way is told, by its address' is \
+	"$(jq -c '[.deviations[] | [.kind, .of, .object, .came]]' out)" \
+	"$(jq -c '[.sequences[] | select(any(.items[]; test("::check"))) | ["call", .of, .object, "box::Stack<int>::check()"]]' sequences.json)"
+run 4 check other --model object.json
+claim 'in words' grep -qE '^box::Stack<int>: box::Stack<int>::check\(\) after .*; the model has there: ' out
+claim 'of which object' grep -qE 'first in thread [0-9]+ prog at event [0-9]+, of [0-9a-f]+, [0-9.]+ s$' out
+run 0 check other --model handle.json
+run 4 check other --model merged.json
+run 4 check other --model merged_string.json
+claim 'a merged string tells the first difference' is "$(grep -c 'the model has there' out)" 1
+jq '.handle.lines += ["other 1"]' handle.json >wrong.json
+fails 1 'other functions than its class' check best --model wrong.json
+jq '.handle.lines[0] = "fopen 9"' handle.json >wrong.json
+fails 1 'line 1: a function, and' check best --model wrong.json
+jq 'del(.handle.name)' handle.json >wrong.json
+fails 1 'no name' check best --model wrong.json
+"$PUGMARK" encode best --object 'box::Stack*' --format json >plain.json
+fails 1 'can be held against' check best --model plain.json
+if [ -d gap ]; then
+	run 0 record -q -o lua.again --handle stdio -- ./lua -e 'local g = io.open("g", "w")
+		for i = 1, 200 do local f = io.open("f", "w") f:write("a") g:write("b") f:close() end g:close()'
+	"$PUGMARK" encode lua.again --handle stdio --fsa --format json >lua.json
+	run 3 check gap --model lua.json
+	claim 'what is open at a gap is no deviation' is "$(cat out)" 'as in the model'
+fi
+
 # --- wrong use --------------------------------------------------------------------------------------
 printf 'six seven\n' >bad.handle
 fails 1 'line 1: a function, and' encode --handle bad.handle best
@@ -82,15 +124,14 @@ printf '\nsix 1 last\n' >bad.handle
 fails 1 'line 2: nothing but' record --handle bad.handle -- ./args
 : >bad.handle
 fails 1 'no function is named' encode --handle bad.handle best
-fails 1 'neither stdio, sockets nor sqlite3, nor a file' encode --handle files best
+fails 1 'none of stdio, sockets, sqlite3, threads, and no file' encode --handle files best
 fails 2 'not a number that fits' record --args 7 -- ./args
 fails 1 "no function matches 'nothing_like_it'" record --args 1 --args-of nothing_like_it -- ./args
-"$PUGMARK" encode best --object 'box::Stack*' --fsa --format json >object.json
-fails 1 'of --object: a trace can be held against' check best --model object.json
 fails 1 'keeps none of its calls' encode --object 'nothing_like_it' best
 fails 2 '--merge goes with --class' encode --strings --merge best
 run 0 record -q -o timeless --no-times -- ./args
 fails 1 'the order of its threads is not known' encode --class six --merge timeless
+fails 1 'the order of its threads is not known' check --model merged.json timeless
 run 0 record -q -o plain -- ./prog f g
 run 0 encode plain --handle stdio --format json
 claim 'without values it says so' grep -q 'of 8 calls of 8 it is not known on which object' err

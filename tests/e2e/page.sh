@@ -171,6 +171,62 @@ shows 'requests have a tab, with names as text' requests.html 1280 '
 	return [box.hidden, box.querySelector("h2").textContent, box.querySelector(".facts b").textContent, document.querySelectorAll("img").length]' \
 	'[false,"Requests of *img*","1",0]'
 
+# The same of all else that has a name: program, library, source file and line, thread, argument; in every
+# tab, in what a function is inside of, and in what differs.
+cat >library.c <<'C'
+#line 1 "<img src=x onerror=document.title='broken'>.c"
+__attribute__((noipa)) int from_library(int n) { return n + 1; }
+C
+cat >program.c <<'C'
+#include <sys/prctl.h>
+int from_library(int);
+#line 1 "</script><script>document.title='broken'</script>\"'.c"
+__attribute__((noipa)) int says(const char *text) { return *text; }
+__attribute__((noipa)) int between(int n) { return n > 2 ? from_library(n) : from_library(n) + from_library(-n); }
+int main(int argc, char **argv)
+{
+	prctl(PR_SET_NAME, "<img src=x>\"\xe2\x80\xae");
+	for (int i = 0; i < 5 + argc; i++)
+		between(i);
+	return says(argv[1]) == 1;
+}
+C
+markup=$'<img src=x onerror=document.title=1>"\'\u202e</script>'
+mkdir -p "<img src=x>" && cd "<img src=x>" || exit 1
+${CC:-cc} -g -O1 -shared -fPIC ../library.c -Wl,-soname,'lib<img src=x>"'$'\u202e'.so -o 'lib<img src=x>"'$'\u202e'.so &&
+	${CC:-cc} -g -O1 -fno-inline ../program.c ./lib* -Wl,-rpath,"$PWD" -o 'p<img src=x>"'$'\u202e'
+claim 'a program and a library with such names' is $? 0
+objcopy --redefine-sym between="$markup"between ./p*
+for level in calls paths; do
+	run 0 record -q -o ../$level.rec --level $level --module 'lib<*' --args-of says -- ./p* "$markup"
+done
+run 0 record -q -o ../other.rec --module 'lib<*' -- ./p* "$markup" 1 2 3
+cd .. || exit 1
+inert='
+	const wrong = [], seen = () => [...document.querySelectorAll("img, iframe, object, svg image")].length;
+	for (const v of ["overview", "flame", "timeline", "calls", "functions", "requests", "against"]) {
+		const tab = document.getElementById("tab-" + v);
+		if (tab.hidden) continue;
+		tab.click();
+		await wait(100);
+		for (const closed of document.querySelectorAll(`#${v} [aria-expanded="false"]`)) closed.click();
+	}
+	const names = [...new Set([...document.querySelectorAll("#function-table button.link")].map((b) => b.textContent))];
+	let inside = "";
+	for (const name of names) {
+		document.getElementById("tab-functions").click();
+		[...document.querySelectorAll("#function-table button.link")].find((b) => b.textContent === name).click();
+		await wait(50);
+		inside += document.getElementById("function").textContent;
+	}
+	const text = document.body.textContent;
+	return [document.title.includes("broken") || document.title === "1", seen(), [...document.querySelectorAll("main *, header *")].filter((e) => e.children.length === 0 && e.textContent.includes("\u202e")).map((e) => e.closest("section")?.id + ":" + e.tagName + ":" + e.className + ":" + e.textContent.slice(0, 60)).slice(0, 3),
+		text.includes("\\u{202e}"), inside.includes("<img src=x"), names.length > 3]'
+for page in calls paths; do
+	run 0 report --html --request says --against other.rec -o named.$page.html $page.rec
+	shows "level $page: nothing that has a name is markup, in any tab" named.$page.html 1280 "$inert" '[false,0,[],true,true,true]'
+done
+
 run 0 record -q -o still --no-times -- ./prog
 run 0 report --html -o still.html still
 shows 'without times it counts calls' still.html 1280 '

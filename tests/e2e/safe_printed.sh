@@ -25,12 +25,14 @@ __attribute__((noinline)) int HOSTILEfunction(int HOSTILEargument)
 	HOSTILEglobal = local;
 	return HOSTILElibrary(HOSTILEargument) + HOSTILEglobal.HOSTILEmember;
 }
+__attribute__((noinline)) int greets(const char *HOSTILEtext) { return *HOSTILEtext; }
 __attribute__((noinline)) int outer(int n) { return n ? outer(n - 1) + HOSTILEfunction(n) : 0; }
 void *thread(void *name) { prctl(PR_SET_NAME, name); return (void *)(long)outer(3); }
 int main(int argc, char **argv)
 {
 	pthread_t id;
 	prctl(PR_SET_NAME, argv[1]);
+	greets(argv[1]);
 	if (argc > 2)
 		return !outer(4);
 	pthread_create(&id, NULL, thread, argv[1]);
@@ -113,6 +115,7 @@ claim 'record says no such byte' record -o "$rec" --module "$library" --args 2 -
 claim 'nor for paths' record -o "$rec-paths" --level paths -- "./$program" "$comm"
 claim 'nor for values' record -o values --level values -- "./$program" "$comm" "$h" # of one thread
 claim 'nor by patching' record -o patched --carrier patch --no-times -- "./$program" "$comm"
+claim 'nor of arguments' record -o told --args-of '*' --handle stdio -- "./$program" "$comm" "$h"
 cp -r "$rec" again
 
 f=$h
@@ -183,6 +186,38 @@ done
 claim 'export parquet' "$PUGMARK" export --format parquet -o exported.parquet "$rec"
 for table in exported.parquet/*; do
 	claim "export parquet: $table" printed binary "$table"
+done
+for format in text json; do
+	for options in '--request outer' '--request outer --slowest 3' '--outliers' \
+		'--sort calls' '--slowest 3 --longer 0'; do
+		# shellcheck disable=SC2086 # several words
+		"$PUGMARK" report $options --format $format "$rec" >out 2>err </dev/null
+		n=$((n + 1))
+		claim "$format: report $options" eval 'printed $format out && { [ ! -s err ] || printed text err; }'
+	done
+	all $format report --when 'outer > 1ns' --format $format "$rec"
+	all $format diff --time --format $format "$rec" again
+	all $format diff --match --format $format "$rec" again
+done
+printf '%s 1\n*greets 1\nouter *1\n' "$(tr -d ' \n' <<<"$f")" >handle$'\x1b[31m\xe2\x80\xae"<'
+for format in text json xml; do
+	all $format encode --handle handle$'\x1b[31m\xe2\x80\xae"<' --format $format told
+	all $format encode --handle handle$'\x1b[31m\xe2\x80\xae"<' --fsa --format $format told
+done
+all json encode --handle handle$'\x1b[31m\xe2\x80\xae"<' --fsa --format json told
+cp out objects.json
+sed 's/"arcs":\[\[/"arcs":[["other",0,1],[/; s/\["[^"]*greets/["x/g' out >other.json
+for format in text json; do
+	all $format check --format $format --model objects.json told
+	claim "check of objects that deviate: $format" eval '"$PUGMARK" check --format $format --model other.json told >out 2>err; printed $format out'
+	all $format replay --format $format told # with arguments
+	all $format report --format $format told
+done
+all html report --html --request outer -o - told
+for format in perfetto:binary chrome:json sqlite:binary; do
+	rm -f exported
+	claim "arguments: export ${format%:*}" "$PUGMARK" export --format "${format%:*}" -o exported told
+	claim "arguments: export ${format%:*}: no such byte" printed "${format#*:}" exported
 done
 all text top --once "$rec"
 all text top --once -- "./$program" "$comm"

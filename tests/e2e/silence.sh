@@ -132,13 +132,18 @@ claim 'nothing is said of what is over at once' is "$(grep -c 'processor time' s
 # A selection that leaves nothing says so, and what there would have been.
 rm -rf rec
 run 0 record -q -o rec -- ./fib
-for command in report 'report --format json' 'report --distribution' replay 'export --format folded -o -'; do
-	run 0 $command --from 100 --to 200 rec
+"$PUGMARK" encode rec --fsa --format json >model.json
+for command in report 'report --format json' 'report --distribution' 'report --html -o page.html' 'report --n-level 2' \
+	'report --intervals 2' replay 'export --format folded -o -' 'export --format sqlite -o none.db' dump encode 'encode --fsa' \
+	'check --model model.json' 'diff rec' 'diff --time rec'; do
+	run 1 $command --from 100 --to 200 rec
 	claim "$command: the selection keeps nothing, and that is said" \
 		grep -Eq 'rec: the selection keeps none of its calls \(its events are of [0-9.]+ to [0-9.]+ s' err
 done
-run 0 report --slowest 3 --longer 100 rec
-claim 'none took that long, and that is said' grep -q 'no call may have taken as long' err
+for command in 'report --slowest 3 --longer' 'replay --longer' 'export --format folded -o - --min-duration'; do
+	run 0 $command 100 rec
+	claim "$command: none took that long, and that is said" grep -q 'no call may have taken as long' err
+done
 run 0 report rec
 claim 'nothing is said where something is shown' test ! -s err
 for table in '--n-level 2' '--intervals 3'; do

@@ -41,7 +41,7 @@ awk 'NR == FNR { name[$1] = $2; next }
 	  print $2, $2 ~ /call|tail/ ? (t == "-" ? $6 : name[t]) : name[a], $2 == "enter" ? $5 : "" }' \
 	names out | sed 's/ $//' >text
 claim 'text has the same events, its addresses those of the symbols' diff events text
-run 0 dump -N '*' rec
+run 1 dump -N '*' rec
 claim 'a filter that leaves nothing leaves nothing' is "$(wc -l <out)" 0
 run 0 dump -F leaf -F factorial rec
 claim 'a function by name: its calls and returns' is "$(wc -l <out) $(grep -c ' call ' out)" '24 12'

@@ -86,6 +86,20 @@ static inline void outbuf_text(struct outbuf *out, const char *text)
 	outbuf_append(out, text, len);
 }
 
+/* Members of JSON: @before is the comma, if there is one before it, and the name with its colon.
+ * @text as a string, or null; @value as a number, or as hexadecimal digits in a string. */
+static inline void outbuf_json(struct outbuf *out, const char *before, const char *text)
+{
+	outbuf_text(out, before);
+	if (!text) {
+		outbuf_text(out, "null");
+		return;
+	}
+	outbuf_char(out, '"');
+	outbuf_json_text(out, text);
+	outbuf_char(out, '"');
+}
+
 static inline void outbuf_dec(struct outbuf *out, uint64_t value)
 {
 	char digits[OUT_NUMBER_MAX], *p = digits + sizeof(digits);
@@ -110,6 +124,20 @@ static inline void outbuf_hex(struct outbuf *out, uint64_t value)
 	for (unsigned i = digits; i-- > 0; value >>= 4)
 		out->at[i] = "0123456789abcdef"[value & 15];
 	out->at += digits;
+}
+
+static inline void outbuf_json_dec(struct outbuf *out, const char *before, uint64_t value)
+{
+	outbuf_text(out, before);
+	outbuf_dec(out, value);
+}
+
+static inline void outbuf_json_hex(struct outbuf *out, const char *before, uint64_t value)
+{
+	outbuf_text(out, before);
+	outbuf_char(out, '"');
+	outbuf_hex(out, value);
+	outbuf_char(out, '"');
 }
 
 #endif

@@ -47,12 +47,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 
 static void put_symbol(struct outbuf *out, const struct check *c, uint32_t symbol)
 {
-	if (symbol_closes(symbol)) {
-		outbuf_text(out, encode_token(symbol));
-		return;
-	}
-	outbuf_text(out, encode_how(symbol));
-	outbuf_safe_text(out, symbols_name(c->model->symbols, symbol_name_index(symbol)));
+	encode_symbol(out, c->model->symbols, symbol, PRINT_TEXT);
 }
 
 static const struct fsa *automaton_of(const struct check *c, const struct deviation *d)
@@ -95,7 +90,7 @@ static void put_subject(struct outbuf *out, const struct check *c, const struct 
 	if (c->model->selection == SELECT_CALLEES)
 		put_symbol(out, c, d->subject);
 	else if (d->kind == DEVIATES_UNKNOWN)
-		outbuf_safe_text(out, d->place.thread);
+		outbuf_safe_text(out, d->title ? d->title : d->place.thread);
 	else
 		outbuf_safe_text(out, c->model->names[d->subject]);
 }
@@ -107,7 +102,9 @@ static void put_text(struct outbuf *out, const struct check *c, const struct dev
 	if (d->kind == DEVIATES_UNKNOWN) {
 		outbuf_text(out,
 			    calls ? ": not a function of the model"
-				  : ": no thread of the model, or it has fewer such sequences");
+			    : d->title
+				    ? ": no such object is in the model"
+				    : ": no thread of the model, or it has fewer such sequences");
 	} else {
 		outbuf_text(out, d->kind == DEVIATES_END ? (calls ? ": returns" : ": ends")
 							 : (calls ? ": calls " : ": "));
@@ -127,6 +124,8 @@ static void put_text(struct outbuf *out, const struct check *c, const struct dev
 		      d->count == 1 ? "" : "s", d->place.tid);
 	outbuf_safe_text(out, d->place.thread);
 	outbuf_format(out, " at event %llu", (unsigned long long)d->place.event);
+	if (d->title)
+		outbuf_format(out, ", of %llx", (unsigned long long)d->object);
 	if (c->e.view.info->times)
 		outbuf_format(out, ", %.6f s", at > start ? (double)(at - start) / 1e9 : 0.0);
 	outbuf_char(out, '\n');
@@ -157,12 +156,7 @@ static void show_text(struct outbuf *out, const struct check *c, uint32_t limit)
 static void json_symbol(struct outbuf *out, const struct check *c, const char *key, uint32_t symbol)
 {
 	outbuf_format(out, ",\"%s\":\"", key);
-	if (symbol_closes(symbol)) {
-		outbuf_text(out, encode_token(symbol));
-	} else {
-		outbuf_text(out, encode_how(symbol));
-		outbuf_json_text(out, symbols_name(c->model->symbols, symbol_name_index(symbol)));
-	}
+	encode_symbol(out, c->model->symbols, symbol, PRINT_JSON);
 	outbuf_char(out, '"');
 }
 
@@ -181,6 +175,10 @@ static void show_json(struct outbuf *out, const struct check *c, uint32_t limit)
 			json_symbol(out, c, "came", d->symbol);
 		if (d->kind != DEVIATES_UNKNOWN && d->before != NO_STATE)
 			json_symbol(out, c, "after", d->before);
+		if (d->title) {
+			outbuf_json(out, ",\"of\":", d->title);
+			outbuf_format(out, ",\"object\":\"%llx\"", (unsigned long long)d->object);
+		}
 		outbuf_format(out, ",\"tid\":%d,\"event\":%llu", d->place.tid,
 			      (unsigned long long)d->place.event);
 		if (c->e.view.info->times)
@@ -188,10 +186,8 @@ static void show_json(struct outbuf *out, const struct check *c, uint32_t limit)
 				      (unsigned long long)(d->place.time_ns - c->e.view.start_ns));
 		outbuf_text(out, ",\"path\":[");
 		for (uint32_t k = 0; k < d->n_path; k++) {
-			outbuf_text(out, k ? ",\"" : "\"");
-			outbuf_json_text(out, symbols_name(c->model->symbols,
-							   symbol_name_index(d->path[k])));
-			outbuf_char(out, '"');
+			outbuf_json(out, k ? "," : "",
+				    symbols_name(c->model->symbols, symbol_name_index(d->path[k])));
 		}
 		outbuf_text(out, "]}");
 	}
@@ -232,7 +228,7 @@ static int check(struct options *o, struct outbuf *out)
 	outbuf_init(out, stdout);
 	(strcmp(c->e.view.format, "json") ? show_text : show_json)(out, c, o->limit);
 	outbuf_flush(out);
-	return c->total ? EXIT_DIFFERS : trace_view_status(&c->e.view, tree_walk_gaps(c->e.walk));
+	return c->total ? EXIT_DIFFERS : trace_view_status(&c->e.view, c->e.gaps);
 }
 
 int cmd_check(int argc, char **argv)

@@ -150,26 +150,6 @@ static void text_event(struct dump *d, const struct pugmark_trace_event *e)
 
 /* ---- one JSON object a line ---- */
 
-static void json_text(struct outbuf *out, const char *key, const char *text)
-{
-	outbuf_text(out, key);
-	outbuf_json_text(out, text);
-	outbuf_char(out, '"');
-}
-
-static void json_hex(struct outbuf *out, const char *key, uint64_t value)
-{
-	outbuf_text(out, key);
-	outbuf_hex(out, value);
-	outbuf_char(out, '"');
-}
-
-static void json_dec(struct outbuf *out, const char *key, uint64_t value)
-{
-	outbuf_text(out, key);
-	outbuf_dec(out, value);
-}
-
 /* Events that the same two witnesses enclose have the same times. */
 static void json_times(struct dump *d, const struct pugmark_trace_event *e)
 {
@@ -189,36 +169,36 @@ static void json_event(struct dump *d, const struct pugmark_trace_event *e)
 	bool call = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL;
 	outbuf_text(out, "{\"tid\":");
 	outbuf_dec(out, (uint64_t)d->tid);
-	json_text(out, ",\"event\":\"", kinds[e->kind]);
+	outbuf_json(out, ",\"event\":", kinds[e->kind]);
 	if (e->kind == PUGMARK_TRACE_SWITCH) {
-		json_dec(out, ",\"stack\":", e->func);
+		outbuf_json_dec(out, ",\"stack\":", e->func);
 	} else if (e->kind != PUGMARK_TRACE_GAP) {
-		json_text(out, ",\"module\":\"",
-			  pugmark_trace_module_name(d->view.trace, e->module));
-		json_hex(out, call ? ",\"site\":\"" : ",\"address\":\"", e->addr);
+		outbuf_json(out,
+			    ",\"module\":", pugmark_trace_module_name(d->view.trace, e->module));
+		outbuf_json_hex(out, call ? ",\"site\":" : ",\"address\":", e->addr);
 	} else {
-		json_dec(out, ",\"lost\":", e->lost);
+		outbuf_json_dec(out, ",\"lost\":", e->lost);
 	}
 	if (call && e->target) {
-		json_text(out, ",\"target_module\":\"",
-			  pugmark_trace_module_name(d->view.trace, e->target_module));
-		json_hex(out, ",\"target\":\"", e->target);
+		outbuf_json(out, ",\"target_module\":",
+			    pugmark_trace_module_name(d->view.trace, e->target_module));
+		outbuf_json_hex(out, ",\"target\":", e->target);
 	}
 	if (e->kind == PUGMARK_TRACE_VALUE) {
-		static const char *const of[] = {"passed", "taken", "returned", "read"};
-		json_text(out, ",\"of\":\"", of[e->cause]);
-		json_dec(out, ",\"number\":", e->func);
-		json_hex(out, ",\"value\":\"", e->target);
+		static const char *const of[] = {"passed", "taken", "returned", "read", "out"};
+		outbuf_json(out, ",\"of\":", of[e->cause]);
+		outbuf_json_dec(out, ",\"number\":", e->func);
+		outbuf_json_hex(out, ",\"value\":", e->target);
 	}
 	if (e->kind < PUGMARK_TRACE_GAP && e->func != PUGMARK_NONE)
-		json_text(out, ",\"function\":\"",
-			  pugmark_trace_func_name(d->view.trace,
-						  call ? e->target_module : e->module, e->func));
+		outbuf_json(out, ",\"function\":",
+			    pugmark_trace_func_name(d->view.trace,
+						    call ? e->target_module : e->module, e->func));
 	if (call && *e->import)
-		json_text(out, ",\"import\":\"", e->import);
+		outbuf_json(out, ",\"import\":", e->import);
 	if (e->kind == PUGMARK_TRACE_ENTER || e->kind == PUGMARK_TRACE_GAP)
-		json_text(out, ",\"cause\":\"", trace_view_cause(e->cause));
-	json_dec(out, ",\"depth\":", e->depth);
+		outbuf_json(out, ",\"cause\":", trace_view_cause(e->cause));
+	outbuf_json_dec(out, ",\"depth\":", e->depth);
 	if (d->view.info->times)
 		json_times(d, e);
 	outbuf_text(out, "}\n");
@@ -389,7 +369,7 @@ int cmd_dump(int argc, char **argv)
 			outbuf_flush(d.out);
 		}
 		if (!err && !d.events && !d.gaps)
-			say_left_out(&d.view);
+			err = left_out(&d.view, &diag);
 		status = err ? command_fail(&diag) : trace_view_status(&d.view, d.gaps);
 	}
 	free(d.heads);

@@ -23,7 +23,7 @@ static const char help[] =
 	"      --object PATTERN     the same, a sequence for each object: of one value of the "
 	"first\n"
 	"                           argument (which record has to read)\n"
-	"      --handle stdio|sockets|sqlite3|FILE\n"
+	"      --handle stdio|sockets|sqlite3|threads|FILE\n"
 	"                           the calls that work on such handles, a sequence for each (of\n"
 	"                           record --handle)\n"
 	"      --dag                the call tree with what is alike folded, and how long it took\n"

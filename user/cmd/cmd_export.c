@@ -232,8 +232,10 @@ int cmd_export(int argc, char **argv)
 			outbuf_init(r->out, stdout);
 			err = export_run(x, &diag);
 		}
-		if (!err && !x->calls && !x->gaps)
-			say_left_out(&r->view);
+		if (!err && !x->calls && !x->gaps && (r->longer_ns || c.slow))
+			say_none_longer(&r->view);
+		else if (!err && !x->calls && !x->gaps)
+			err = left_out(&r->view, &diag);
 		status = err ? command_fail(&diag) : trace_view_status(&r->view, r->gaps);
 	}
 	export_deinit(x);

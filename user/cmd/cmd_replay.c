@@ -149,8 +149,10 @@ int cmd_replay(int argc, char **argv)
 			err = replay_show(&r, &diag);
 			outbuf_flush(r.out);
 		}
-		if (!err && !r.any && !r.gaps)
-			say_left_out(&r.view);
+		if (!err && !r.any && !r.gaps && r.longer_ns)
+			say_none_longer(&r.view);
+		else if (!err && !r.any && !r.gaps)
+			err = left_out(&r.view, &diag);
 		status = err ? command_fail(&diag) : trace_view_status(&r.view, r.gaps);
 	}
 	replay_paths_free(r.paths);

@@ -283,6 +283,8 @@ static int html_report(struct report_command *c, struct pugmark_diag *diag)
 	outbuf_init(s->out, stdout);
 	err = export_run(&x, diag);
 	s->view = x.replay.view;
+	if (!err && !x.calls && !x.gaps)
+		err = left_out(&s->view, diag);
 	export_deinit(&x);
 	page_asked_deinit(&asked);
 	return err;
@@ -341,10 +343,9 @@ static int report(struct report_command *c, struct pugmark_diag *diag)
 					     : report_show_json(s, diag);
 	outbuf_flush(s->out);
 	if (!err && !s->report.calls && !s->report.gaps && !s->n_rows)
-		say_left_out(&s->view);
+		return left_out(&s->view, diag);
 	if (!err && s->wish.slowest && s->report.calls && !s->report.n_slow)
-		command_say(stderr, "pugmark: ", s->view.dir,
-			    ": no call may have taken as long as --longer says\n");
+		say_none_longer(&s->view);
 	return err;
 }
 

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -156,7 +155,8 @@ static int record_and_show(struct top_args *a)
 	pid_t view = err ? -1 : fork();
 	if (!view) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		setpriority(PRIO_PROCESS, 0, 10); /* what is traced goes first */
+		if (nice(10) < 0) /* what is traced goes first */
+			errno = 0;
 		status = show(a, r.dir, !r.kept, a->launches ? UINT64_MAX : ONCE_NS);
 		fflush(NULL);
 		_exit(status);

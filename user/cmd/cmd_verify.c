@@ -340,9 +340,7 @@ static void json_certificate(struct verify *v, struct outbuf *out)
 		      (unsigned long long)c->lost, (unsigned long long)c->unplaced,
 		      (unsigned long long)c->damaged_bytes);
 	for (uint32_t i = 0; pugmark_recording_note(v->view.rec, i); i++) {
-		outbuf_text(out, i ? ",\"" : "\"");
-		outbuf_json_text(out, pugmark_recording_note(v->view.rec, i));
-		outbuf_char(out, '"');
+		outbuf_json(out, i ? "," : "", pugmark_recording_note(v->view.rec, i));
 	}
 	outbuf_text(out, "]");
 	deaths_json(&v->view, out);

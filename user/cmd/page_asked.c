@@ -41,9 +41,8 @@ static int write_against(struct page_asked *asked, const struct trace_view *view
 	if (!file)
 		return trace_view_no_memory(view, diag);
 	outbuf_init(out, file);
-	outbuf_text(out, "{\"title\":\"");
-	outbuf_json_text(out, asked->against);
-	outbuf_text(out, "\",\"rows\":");
+	outbuf_json(out, "{\"title\":", asked->against);
+	outbuf_text(out, ",\"rows\":");
 	compare_show_json(out, &against->compare);
 	outbuf_char(out, '}');
 	bool whole = outbuf_flush(out);

@@ -22,6 +22,8 @@ struct deviation {
 	uint32_t expected;	 /* by a grammar: what it has there, or NO_STATE: its end */
 	uint64_t count;
 	struct tree_place place; /* of the first; ->event is its number, ->time_ns its time */
+	const char *title;	 /* of an object: what it is; else NULL */
+	uint64_t object;	 /* and its value */
 	uint32_t path[CHECK_PATH], n_path, path_left_out; /* open functions, innermost last */
 };
 
@@ -30,22 +32,34 @@ struct check_frame {
 	uint32_t symbol, automaton, state, last;
 };
 
+/* A sequence, and where it is in the model. */
+struct check_follow {
+	bool begun;
+	struct tree_place place;
+	const char *title;
+	uint64_t object;
+	uint32_t sequence; /* of the model: automaton, or sequence of the grammar */
+	uint32_t state, last;
+	uint64_t at; /* how far into the sequence */
+	struct grammar_iter *iter;
+};
+
 struct check {
 	struct encode e;
 	struct encode_model *model;
 	VEC(struct deviation) deviations; /* by when they first came */
 	uint64_t total, others;		  /* others: beyond CHECK_MAX_KINDS */
 	uint64_t calls_known, sequences_read;
+	uint64_t sequences_cut; /* that begin in the middle: they are not compared */
 
 	/* While reading. */
 	struct tree_place place;
 	VEC(uint32_t) automaton_of; /* per name: automaton + 1, or 0 */
 	VEC(struct check_frame) frames;
-	uint32_t sequence; /* of the model: automaton, or sequence of the grammar */
-	uint32_t state, last;
-	uint64_t at; /* how far into the sequence */
-	bool *used;  /* sequences of the grammar that were compared with */
-	struct grammar_iter *iter;
+	bool *used; /* sequences of the grammar that were compared with */
+	/* Threads: the one that is read. Objects, and threads merged: by the number of the
+	 * sequence. */
+	VEC(struct check_follow) follows;
 };
 
 /* Reads the recording, which is open. 0, or -errno with @diag filled (-EINVAL: the model knows

@@ -4,6 +4,7 @@
 #include "offline/encode/encode_pack.h"
 #include "user/encode/encode_lanes.h"
 #include "user/encode/encode_tables.h"
+#include "user/view/trace/left_out.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,14 +107,13 @@ int encode_read(struct encode *e, struct pugmark_diag *diag)
 	int err = read_tasks(e, diag);
 	if (e->out && e->out->failed)
 		return 0; /* main() says so */
-	if (!err && !e->passed)
-		err = pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
-				       trace_view_is_whole(&e->view, e->gaps)
-					       ? "the selection keeps none of its calls"
-					       : "the selection keeps none of the calls that can "
-						 "be read: it is not complete (`pugmark verify` "
-						 "says where)");
-	return err;
+	if (err || e->passed)
+		return err;
+	if (trace_view_is_whole(&e->view, e->gaps))
+		return left_out(&e->view, diag);
+	return pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
+				"the selection keeps none of the calls that can be read: it is not "
+				"complete (`pugmark verify` says where)");
 }
 
 int encode_run(struct encode *e, struct pugmark_diag *diag)

@@ -57,6 +57,13 @@ struct encode_sequence {
 	struct fsa_cursor cursor;
 };
 
+/* Who gets the sequences in place of an encoding, as they come. */
+struct encode_tap {
+	void *ctx;
+	int (*put)(void *ctx, uint32_t index, const uint32_t *symbols, size_t n);
+	int (*end)(void *ctx, uint32_t index, enum tree_edge why);
+};
+
 struct encode_format {
 	const char *name;
 	const char *filter; /* a command that the output goes through, or NULL */
@@ -116,6 +123,8 @@ struct encode {
 	struct symbols *symbols;
 	bool shares_symbols;		 /* they are somebody else's */
 	const struct tree_sink *instead; /* of the selection: who gets the calls */
+	const struct encode_tap *tap;	 /* of the encoding: who gets the sequences */
+	const struct encode_lane *lane;	 /* where lanes are read: whose event is handled */
 	struct symbol_map *map;
 	struct packed *packed; /* read in place of a recording */
 	int pack_err;	       /* of encode_packed */
@@ -218,6 +227,9 @@ size_t encode_class_length(const char *name);
 const char *encode_edge(enum tree_edge edge);
 /* A closing bracket as text. */
 const char *encode_token(uint32_t symbol);
+/* A symbol: a closing bracket, or how it was entered and its name, in @form. */
+void encode_symbol(struct outbuf *out, const struct symbols *symbols, uint32_t symbol,
+		   enum printable_form form);
 /* What stands before a name: "", or how it was entered. */
 const char *encode_how(uint32_t symbol);
 

@@ -3,21 +3,6 @@
  * docs/encoders.md. */
 #include "user/encode/encode.h"
 
-static void text(struct encode *e, const char *key, const char *value)
-{
-	outbuf_format(e->out, ",\"%s\":\"", key);
-	outbuf_json_text(e->out, value);
-	outbuf_char(e->out, '"');
-}
-
-static void number(struct encode *e, const char *key, uint64_t value)
-{
-	outbuf_text(e->out, ",\"");
-	outbuf_text(e->out, key);
-	outbuf_text(e->out, "\":");
-	outbuf_dec(e->out, value);
-}
-
 static void comma(struct encode *e)
 {
 	if (e->comma)
@@ -28,13 +13,22 @@ static void comma(struct encode *e)
 static void symbol_text(struct encode *e, uint32_t symbol)
 {
 	outbuf_char(e->out, '"');
-	if (symbol_closes(symbol)) {
-		outbuf_text(e->out, encode_token(symbol));
-	} else {
-		outbuf_text(e->out, encode_how(symbol));
-		outbuf_json_text(e->out, symbols_name(e->symbols, symbol_name_index(symbol)));
-	}
+	encode_symbol(e->out, e->symbols, symbol, PRINT_JSON);
 	outbuf_char(e->out, '"');
+}
+
+/* The list of functions, in the form of its file: `pugmark check` reads it again. */
+static void handle(struct encode *e)
+{
+	char line[HANDLE_LINE_MAX];
+	if (!e->handle.n_rows)
+		return;
+	outbuf_json(e->out, ",\"handle\":{\"name\":", e->handle.name);
+	outbuf_text(e->out, ",\"lines\":[");
+	for (uint32_t i = 0; handle_line(&e->handle, i, line); i++) {
+		outbuf_json(e->out, i ? "," : "", line);
+	}
+	outbuf_text(e->out, "]}");
 }
 
 static void begin(struct encode *e)
@@ -42,9 +36,9 @@ static void begin(struct encode *e)
 	bool lists = e->encoding != ENCODE_FSA && e->selection != SELECT_DAG;
 	outbuf_format(e->out, "{\"pugmark\":\"encoding\",\"version\":1,\"selection\":\"%s\"",
 		      encode_selection_names[e->selection]);
-	text(e, "encoding", encode_encoding_names[e->encoding]);
+	outbuf_json(e->out, ",\"encoding\":", encode_encoding_names[e->encoding]);
 	if (e->k)
-		number(e, "k", e->k);
+		outbuf_json_dec(e->out, ",\"k\":", e->k);
 	if (e->merge)
 		outbuf_text(e->out, ",\"merged\":true");
 	for (uint32_t i = 0; i < e->face.n; i++) {
@@ -52,6 +46,7 @@ static void begin(struct encode *e)
 		outbuf_json_text(e->out, patterns_text(&e->face, i));
 		outbuf_text(e->out, i + 1 < e->face.n ? "\"" : "\"]");
 	}
+	handle(e);
 	if (e->encoding == ENCODE_FSA)
 		outbuf_text(e->out, ",\n\"automata\":[");
 	else if (lists)
@@ -63,23 +58,25 @@ static void sequence(struct encode *e, const struct encode_sequence *s)
 {
 	comma(e);
 	outbuf_format(e->out, "\n{\"tid\":%d,\"pid\":%d", s->place.tid, s->place.pid);
-	text(e, "thread", s->place.thread);
+	outbuf_json(e->out, ",\"thread\":", s->place.thread);
 	if (s->title) {
-		text(e, "of", s->title);
+		outbuf_json(e->out, ",\"of\":", s->title);
 		outbuf_format(e->out, ",\"object\":\"%llx\"", (unsigned long long)s->object);
 	}
-	text(e, "begins", encode_edge(s->place.why));
-	number(e, "event", s->place.event);
+	outbuf_json(e->out, ",\"begins\":", encode_edge(s->place.why));
+	outbuf_json_dec(e->out, ",\"event\":", s->place.event);
 	outbuf_text(e->out, ",\"items\":[");
 	e->comma = false;
 }
 
 static void many(struct encode *e, const char *key, uint64_t count)
 {
+	if (count != 1)
+		outbuf_format(e->out, ",\"%s\":", key);
 	if (count == 0)
-		outbuf_format(e->out, ",\"%s\":null", key);
+		outbuf_text(e->out, "null");
 	else if (count > 1)
-		number(e, key, count);
+		outbuf_dec(e->out, count);
 }
 
 static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t count)
@@ -103,7 +100,7 @@ static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t 
 static void sequence_end(struct encode *e, const struct encode_sequence *s)
 {
 	outbuf_char(e->out, ']');
-	text(e, "ends", encode_edge(s->ends));
+	outbuf_json(e->out, ",\"ends\":", encode_edge(s->ends));
 	outbuf_char(e->out, '}');
 	e->comma = true;
 }
@@ -163,8 +160,8 @@ static void node(struct encode *e, uint32_t index, const struct dag_node *n)
 	outbuf_text(e->out, index ? ",\n{\"function\":" : "\n{\"function\":");
 	symbol_text(e, n->symbol);
 	if (n->token != TOKEN_RETURN)
-		text(e, "end", ends[n->token & 3]);
-	number(e, "calls", n->count);
+		outbuf_json(e->out, ",\"end\":", ends[n->token & 3]);
+	outbuf_json_dec(e->out, ",\"calls\":", n->count);
 	if (e->show_times)
 		outbuf_format(e->out, ",\"ns\":{\"min\":%.0f,\"max\":%.0f,\"squares\":%.6g}",
 			      n->times.min, n->times.max, n->times.squares);
@@ -198,9 +195,8 @@ static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
 {
 	(void)fsa;
 	comma(e);
-	outbuf_text(e->out, "\n{\"name\":\"");
-	outbuf_json_text(e->out, name);
-	outbuf_text(e->out, "\",\"states\":[");
+	outbuf_json(e->out, "\n{\"name\":", name);
+	outbuf_text(e->out, ",\"states\":[");
 }
 
 static void state(struct encode *e, const struct fsa *fsa, uint32_t state)
@@ -224,9 +220,9 @@ static void state_end(struct encode *e, const struct fsa *fsa, uint32_t state)
 {
 	outbuf_char(e->out, ']');
 	if (fsa->accepted[state])
-		number(e, "ends", fsa->accepted[state]);
+		outbuf_json_dec(e->out, ",\"ends\":", fsa->accepted[state]);
 	if (fsa->cut[state])
-		number(e, "cut", fsa->cut[state]);
+		outbuf_json_dec(e->out, ",\"cut\":", fsa->cut[state]);
 	outbuf_char(e->out, '}');
 }
 

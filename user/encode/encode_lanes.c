@@ -98,6 +98,7 @@ static int lane_step(struct encode_lane *l)
 	if (got == 1)
 		return 0;
 	l->event = NULL;
+	l->e->lane = l;
 	return got < 0 ? got : tree_walk_end(l->walk);
 }
 
@@ -137,9 +138,10 @@ static int read_heap(struct encode *e, struct lane_heap *h, struct pugmark_diag 
 	uint64_t seen = 0;
 	for (uint32_t i = h->n; i-- > 0;)
 		sift_down(h, i);
-	while (h->n && !e->out->failed) {
+	while (h->n && !(e->out && e->out->failed)) {
 		struct encode_lane *l = h->at[0];
 		uint64_t before = pugmark_trace_witnesses(l->it);
+		e->lane = l;
 		int err = tree_walk_event(l->walk, l->event);
 		if (!err)
 			err = lane_step(l);
@@ -177,8 +179,9 @@ int encode_lanes_read(struct encode *e, struct pugmark_diag *diag)
 	}
 	if (!err)
 		err = read_heap(e, &heap, diag);
-	if (!err && !e->out->failed)
+	if (!err && !(e->out && e->out->failed))
 		err = e->merge ? end_merged(e, EDGE_THREAD) : encode_objects_end(e, EDGE_THREAD);
+	e->lane = NULL;
 	for (uint32_t i = 0; i < n; i++)
 		lane_close(&lanes[i]);
 	free(lanes);

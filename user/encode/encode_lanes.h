@@ -8,6 +8,12 @@
 
 #include "user/encode/encode.h"
 
+/* A call of SELECT_OBJECT. */
+struct object_call {
+	uint32_t symbol;
+	bool placed; /* it is in a sequence */
+};
+
 struct encode_lane {
 	struct encode *e;
 	uint32_t task;
@@ -16,10 +22,10 @@ struct encode_lane {
 	struct pugmark_trace_iter *it;
 	const struct pugmark_trace_event *event; /* the next one; NULL: there is none */
 	struct tree_sink sink;
-	/* SELECT_OBJECT: the call that waits for the value that tells its object. */
-	uint32_t waiting; /* symbol, or 0 */
-	bool for_result;  /* it does so for what it returns */
-	uint32_t unknown; /* its sequence of calls of which that is not known, + 1 */
+	/* SELECT_OBJECT: the call that is open (what is called inside of it is not shown), and the
+	 * one that ended last: what it gives out may come yet. symbol 0: there is none. */
+	struct object_call open, ended;
+	uint32_t unknown; /* its sequence of calls of which the object is not known, + 1 */
 };
 
 /* Whether the selection is read so. */

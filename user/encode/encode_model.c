@@ -271,6 +271,33 @@ static int read_sequences(struct reader *r, const json_t *sequences, const json_
 	return err;
 }
 
+/* The functions of a handle: which they are, its patterns say too. */
+static int read_handle(struct reader *r, const json_t *json)
+{
+	const char *name = json_string_value(json_object_get(json, "name"));
+	const json_t *lines = json_object_get(json, "lines");
+	struct encode_model *m = r->model;
+	char *text = NULL;
+	size_t len = 0;
+	if (!json)
+		return 0;
+	FILE *to = open_memstream(&text, &len);
+	if (!to)
+		return no_memory(r);
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const char *line = json_string_value(json_array_get(lines, i));
+		fprintf(to, "%s\n", line ? line : "");
+	}
+	int err = fclose(to) ? no_memory(r)
+		  : name     ? handle_parse(text, name, &m->handle, r->diag)
+			     : bad(r, "a handle has no name");
+	free(text);
+	bool same = !err && m->handle.n_rows == m->face.n;
+	for (uint32_t i = 0; same && i < m->face.n; i++)
+		same = !strcmp(m->handle.rows[i].pattern, patterns_text(&m->face, i));
+	return err || same ? err : bad(r, "a handle has other functions than its class");
+}
+
 static int read_model(struct reader *r, const json_t *json)
 {
 	struct encode_model *m = r->model;
@@ -286,19 +313,24 @@ static int read_model(struct reader *r, const json_t *json)
 	uint32_t i = 0;
 	while (i < N_SELECTIONS && strcmp(selection, encode_selection_names[i]))
 		i++;
-	if (i == N_SELECTIONS || i == SELECT_DAG || i == SELECT_OBJECT ||
-	    json_is_true(json_object_get(json, "merged")))
+	if (i == N_SELECTIONS || i == SELECT_DAG || (i == SELECT_OBJECT && !automata))
 		return pugmark_diag_set(r->diag, -EINVAL, r->path, PUGMARK_NO_OFFSET,
-					"of --%s: a trace can be held against --fsa, --strings "
-					"and --class, thread by thread",
+					"of --%s: a trace can be held against --fsa, --strings, "
+					"--class, and --object and --handle with --fsa",
 					selection);
 	m->selection = (enum encode_selection)i;
+	m->merged = json_is_true(json_object_get(json, "merged"));
+	if (m->merged && m->selection != SELECT_FACE)
+		return bad(r, "merged goes with class");
 	for (size_t p = 0; p < json_array_size(face); p++) {
 		const char *text = json_string_value(json_array_get(face, p));
 		int err = text ? patterns_add_glob(&m->face, text, r->diag) : bad(r, "no pattern");
 		if (err)
 			return err;
 	}
+	int err = i == SELECT_OBJECT ? read_handle(r, json_object_get(json, "handle")) : 0;
+	if (err)
+		return err;
 	return automata ? read_automata(r, automata)
 			: read_sequences(r, json_object_get(json, "sequences"),
 					 json_object_get(json, "rules"));
@@ -356,6 +388,7 @@ void encode_model_free(struct encode_model *m)
 	free(m->names);
 	grammar_free(m->grammar);
 	patterns_deinit(&m->face);
+	handle_deinit(&m->handle);
 	symbols_free(m->symbols);
 	json_decref(m->json);
 	free(m);

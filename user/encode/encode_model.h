@@ -16,7 +16,9 @@ struct encode_model {
 	const char **names; /* of the automata, or the threads of the sequences */
 	uint32_t n_automata;
 	struct grammar *grammar;
-	struct patterns face; /* --class */
+	struct patterns face; /* --class, --object */
+	struct handle handle; /* --handle: its rows are what face matches */
+	bool merged;	      /* all threads in one sequence */
 	void *json;	      /* what the patterns point into */
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode_objects.c: what is done with each object, from where it is made to where it is destroyed:
  * a C++ object (the first argument of the functions of its class), or a handle of a C library
- * (where its functions take or return it: handles.h). The values that were recorded with a call
- * tell its object. Calls without such a value are in a sequence of their own, one for each thread.
+ * (where its functions take it or give it out: handles.h). The values that were recorded with a
+ * call tell its object. Calls without such a value are in a sequence of their own, one for each
+ * thread.
  *
  * Objects are told apart by process and value. A table has those that are alive. */
 #include "user/encode/encode_lanes.h"
@@ -12,7 +13,8 @@
 
 /* What a function does with the object. */
 struct role {
-	uint8_t arg; /* it takes it there, from 1; 0: it does not */
+	uint8_t arg;  /* it takes it there, from 1; 0: it does not */
+	uint8_t outs; /* a bit for each argument through which it gives one out */
 	bool known, returns, starts, ends;
 };
 
@@ -138,6 +140,7 @@ static struct role role_of_user(const struct encode *e, const char *name)
 	int i = patterns_match(&e->face, name, NULL);
 	if (i >= 0 && (uint32_t)i < h->n_rows)
 		role = (struct role){.arg = h->rows[i].arg,
+				     .outs = h->rows[i].outs,
 				     .returns = h->rows[i].returns,
 				     .ends = h->rows[i].ends};
 	return role;
@@ -192,31 +195,37 @@ static int title_of(struct encode *e, uint32_t symbol, const char **out)
 }
 
 /* Puts a call that is of no object, or of none that is known, into a sequence of its own. */
-static int put_alone(struct encode_lane *l)
+static int put_alone(struct encode_lane *l, struct object_call *call)
 {
 	struct encode *e = l->e;
-	uint32_t symbol = l->waiting;
 	int err = 0;
-	l->waiting = 0;
+	call->placed = true;
 	if (!l->unknown || !e->sequences.at[l->unknown - 1].open) {
 		struct tree_place place = place_of(l);
 		err = encode_sequence_begin(e, &place, NULL, &l->unknown);
 		l->unknown++;
 	}
-	return err ? err : encode_sequence_put(e, l->unknown - 1, &symbol, 1);
+	return err ? err : encode_sequence_put(e, l->unknown - 1, &call->symbol, 1);
 }
 
-static int put_call(struct encode_lane *l, uint64_t value, bool starts, bool ends)
+/* What a call does to an object's sequence. */
+enum effect {
+	GOES_ON,
+	BEGINS, /* where it is not known yet: a pointer to it may be left as it was */
+	RENEWS, /* also where it is: its end was not seen */
+};
+
+static int put_call(struct encode_lane *l, struct object_call *call, uint64_t value,
+		    enum effect effect, bool ends)
 {
 	struct encode *e = l->e;
 	struct encode_objects *o = e->objects;
-	uint32_t symbol = l->waiting;
 	bool by_time = e->view.info->times;
 	int32_t pid = by_time ? e->view.tasks[l->task].pid : (int32_t)l->task;
 	int err = 2 * o->n >= o->mask ? grow(o) : 0;
 	struct object *at = err ? NULL : find(o, value, pid);
-	l->waiting = 0;
-	if (!err && starts && at->sequence) { /* its end was not seen */
+	call->placed = true;
+	if (!err && effect == RENEWS && at->sequence) {
 		err = encode_sequence_end(e, at->sequence - 1, EDGE_THREAD);
 		forget(o, at);
 		at = find(o, value, pid);
@@ -224,9 +233,9 @@ static int put_call(struct encode_lane *l, uint64_t value, bool starts, bool end
 	if (!err && !at->sequence) {
 		struct tree_place place = place_of(l);
 		const char *title;
-		place.why = starts ? EDGE_THREAD : o->after; /* or it was there before */
+		place.why = effect == GOES_ON ? o->after : EDGE_THREAD; /* it was there before */
 		uint32_t index;
-		err = title_of(e, symbol, &title);
+		err = title_of(e, call->symbol, &title);
 		if (!err)
 			err = encode_sequence_begin(e, &place, title, &index);
 		if (err)
@@ -236,7 +245,7 @@ static int put_call(struct encode_lane *l, uint64_t value, bool starts, bool end
 		o->n++;
 	}
 	if (!err)
-		err = encode_sequence_put(e, at->sequence - 1, &symbol, 1);
+		err = encode_sequence_put(e, at->sequence - 1, &call->symbol, 1);
 	if (!err && ends) {
 		err = encode_sequence_end(e, at->sequence - 1, EDGE_THREAD);
 		forget(o, at);
@@ -244,10 +253,13 @@ static int put_call(struct encode_lane *l, uint64_t value, bool starts, bool end
 	return err;
 }
 
-static int put_unknown(struct encode_lane *l)
+/* No more is told of @call. */
+static int put_unknown(struct encode_lane *l, struct object_call *call)
 {
+	if (!call->symbol || call->placed)
+		return 0;
 	l->e->calls_of_none++;
-	return put_alone(l);
+	return put_alone(l, call);
 }
 
 static int object_begin(void *ctx, const struct tree_place *place)
@@ -259,48 +271,59 @@ static int object_begin(void *ctx, const struct tree_place *place)
 static int object_open(void *ctx, const struct tree_call *call)
 {
 	struct encode_lane *l = ctx;
-	struct role role;
-	int err = l->waiting ? put_unknown(l) : 0;
-	if (!err)
-		err = find_role(l->e, call->symbol, &role);
-	l->waiting = call->symbol;
-	l->for_result = !err && !role.arg && role.returns;
+	int err = put_unknown(l, &l->ended);
+	l->ended.symbol = 0;
+	l->open = (struct object_call){.symbol = call->symbol};
 	return err;
 }
 
 static int object_close(void *ctx, const struct tree_return *ret)
 {
 	struct encode_lane *l = ctx;
-	(void)ret;
-	return l->waiting && !l->for_result ? put_unknown(l) : 0;
+	struct role role = {0};
+	int err = find_role(l->e, l->open.symbol, &role);
+	bool gives = ret->token == TOKEN_RETURN && (role.returns || role.outs);
+	l->ended = l->open;
+	l->open.symbol = 0;
+	return err || gives ? err : put_unknown(l, &l->ended);
+}
+
+/* Whether @value is the object of a call with that role. */
+static bool tells(const struct role *role, const struct tree_value *value)
+{
+	return value->returned ? role->returns
+	       : value->out    ? role->outs >> value->number & 1
+			       : value->number + 1 == role->arg;
 }
 
 static int object_value(void *ctx, const struct tree_value *value)
 {
 	struct encode_lane *l = ctx;
 	struct encode *e = l->e;
+	bool given = value->returned || value->out;
+	struct object_call *call = given ? &l->ended : &l->open;
 	struct role role;
 	uint64_t v = value->value;
-	if (!l->waiting)
+	if (!call->symbol)
 		return 0;
-	int err = find_role(e, l->waiting, &role);
-	if (err || (value->returned ? !role.returns : value->number + 1 != role.arg))
+	int err = find_role(e, call->symbol, &role);
+	if (err || !tells(&role, value))
 		return err;
 	if (e->handle.n_rows && !handle_valid(&e->handle, &v))
-		return put_alone(l);
-	uint32_t symbol = l->waiting;
-	err = put_call(l, v, value->returned || role.starts, role.ends && !value->returned);
-	if (!value->returned && role.returns) { /* as accept(): it takes one and makes one */
-		l->waiting = symbol;
-		l->for_result = true;
-	}
-	return err;
+		return call->placed ? 0 : put_alone(l, call);
+	enum effect effect = value->returned || role.starts ? RENEWS
+			     : value->out		    ? BEGINS
+							    : GOES_ON;
+	return put_call(l, call, v, effect, role.ends && !given);
 }
 
 static int object_end(void *ctx, enum tree_edge why)
 {
 	struct encode_lane *l = ctx;
-	int err = l->waiting ? put_unknown(l) : 0;
+	int err = put_unknown(l, &l->ended);
+	if (!err)
+		err = put_unknown(l, &l->open);
+	l->ended.symbol = l->open.symbol = 0;
 	return err || why == EDGE_THREAD ? err : encode_objects_end(l->e, why);
 }
 

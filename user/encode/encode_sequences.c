@@ -17,6 +17,8 @@ static int write_run(void *ctx, const uint32_t *symbols, size_t n, uint64_t coun
 
 int encode_sequences_init(struct encode *e)
 {
+	if (e->tap)
+		return 0;
 	switch (e->encoding) {
 	case ENCODE_RLE:
 		rle_init(&e->rle, e->k, e->selection == SELECT_STRINGS, write_run, e);
@@ -90,6 +92,8 @@ int encode_sequence_begin(struct encode *e, const struct tree_place *place, cons
 		return -ENOMEM;
 	*s = (struct encode_sequence){.place = *place, .title = title, .open = true};
 	encode_group(place->thread, s->group);
+	if (e->tap)
+		return 0;
 	if (streams(e) && e->selection != SELECT_OBJECT) {
 		encode_begin(e);
 		e->format->sequence(e, s);
@@ -108,6 +112,8 @@ int encode_sequence_put(struct encode *e, uint32_t index, const uint32_t *symbol
 	struct encode_sequence *s = &e->sequences.at[index];
 	int err = 0;
 	s->symbols += n;
+	if (e->tap)
+		return e->tap->put(e->tap->ctx, index, symbols, n);
 	if (streams(e) && e->selection == SELECT_OBJECT) {
 		if (!VEC_RESERVE(&s->held, (uint32_t)n))
 			return -ENOMEM;
@@ -151,6 +157,8 @@ int encode_sequence_end(struct encode *e, uint32_t index, enum tree_edge why)
 	int err = 0;
 	s->ends = why;
 	s->open = false;
+	if (e->tap)
+		return e->tap->end(e->tap->ctx, index, why);
 	if (streams(e) && e->selection == SELECT_OBJECT)
 		err = write_held(e, s);
 	if (e->encoding == ENCODE_RLE && !err)

@@ -318,8 +318,7 @@ static void chain_text(struct encode *e, const struct chain *c, const uint32_t *
 	}
 	for (uint32_t i = c->first; i < c->first + c->n; i++) {
 		outbuf_text(e->out, i > c->first ? " > " : "");
-		outbuf_text(e->out, encode_how(symbols[i]));
-		outbuf_safe_text(e->out, symbols_name(e->symbols, symbol_name_index(symbols[i])));
+		encode_symbol(e->out, e->symbols, symbols[i], PRINT_TEXT);
 	}
 	outbuf_char(e->out, '\n');
 }
@@ -329,8 +328,7 @@ static void chain_json(struct encode *e, const struct chain *c, const uint32_t *
 	outbuf_text(e->out, first ? "\n{\"chain\":[" : ",\n{\"chain\":[");
 	for (uint32_t i = c->first; i < c->first + c->n; i++) {
 		outbuf_text(e->out, i > c->first ? ",\"" : "\"");
-		outbuf_text(e->out, encode_how(symbols[i]));
-		outbuf_json_text(e->out, symbols_name(e->symbols, symbol_name_index(symbols[i])));
+		encode_symbol(e->out, e->symbols, symbols[i], PRINT_JSON);
 		outbuf_char(e->out, '"');
 	}
 	outbuf_format(e->out, "],\"calls\":%llu", (unsigned long long)c->count);
@@ -407,9 +405,8 @@ static void span_json(struct encode *e, uint32_t i)
 		uint64_t count = t->counts[(size_t)g * e->k + i];
 		if (!count)
 			continue;
-		outbuf_text(e->out, comma ? ",\"" : "\"");
-		outbuf_json_text(e->out, symbols_name(e->symbols, t->groups.at[g]));
-		outbuf_format(e->out, "\":%llu", (unsigned long long)count);
+		outbuf_json(e->out, comma ? "," : "", symbols_name(e->symbols, t->groups.at[g]));
+		outbuf_format(e->out, ":%llu", (unsigned long long)count);
 		comma = true;
 	}
 	outbuf_text(e->out, "}}");

@@ -141,12 +141,7 @@ static void arc(struct encode *e, uint32_t index, const struct fsa_arc *arc)
 {
 	(void)index;
 	outbuf_text(e->out, "    ");
-	if (symbol_closes(arc->symbol)) {
-		outbuf_text(e->out, encode_token(arc->symbol));
-	} else {
-		outbuf_text(e->out, encode_how(arc->symbol));
-		outbuf_safe_text(e->out, symbols_name(e->symbols, symbol_name_index(arc->symbol)));
-	}
+	encode_symbol(e->out, e->symbols, arc->symbol, PRINT_TEXT);
 	outbuf_format(e->out, " -> %u  %llu\n", arc->to, (unsigned long long)arc->count);
 }
 

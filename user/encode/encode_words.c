@@ -33,6 +33,17 @@ const char *encode_how(uint32_t symbol)
 	return words[symbol_how(symbol)];
 }
 
+void encode_symbol(struct outbuf *out, const struct symbols *symbols, uint32_t symbol,
+		   enum printable_form form)
+{
+	if (symbol_closes(symbol)) {
+		outbuf_text(out, encode_token(symbol));
+		return;
+	}
+	outbuf_text(out, encode_how(symbol));
+	out_printable(out, symbols_name(symbols, symbol_name_index(symbol)), form);
+}
+
 size_t encode_class_length(const char *name)
 {
 	const char *last = name;

@@ -57,9 +57,8 @@ static void put_metadata(struct export *x, const char *what, const char *name)
 	outbuf_text(out, what);
 	outbuf_char(out, '"');
 	put_where(x, 0);
-	outbuf_text(out, ",\"args\":{\"name\":\"");
-	outbuf_json_text(out, name);
-	outbuf_text(out, "\"}}");
+	outbuf_json(out, ",\"args\":{\"name\":", name);
+	outbuf_text(out, "}}");
 }
 
 static void track(struct export *x, const struct export_track *track)
@@ -91,11 +90,8 @@ static void call(struct export *x, const struct export_call *call)
 	const struct export_frame *frame = &x->frames.at[call->frame];
 	settle_track(x);
 	next(x);
-	outbuf_text(out, "{\"ph\":\"B\",\"name\":\"");
-	outbuf_json_text(out, frame->name);
-	outbuf_text(out, "\",\"cat\":\"");
-	outbuf_json_text(out, *frame->module ? frame->module : "outside");
-	outbuf_char(out, '"');
+	outbuf_json(out, "{\"ph\":\"B\",\"name\":", frame->name);
+	outbuf_json(out, ",\"cat\":", *frame->module ? frame->module : "outside");
 	put_where(x, call->at_ns);
 	if (call->again)
 		outbuf_text(out, ",\"args\":{\"began\":\"before\"}");
@@ -152,9 +148,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 	struct outbuf *out = x->replay.out;
 	settle_track(x);
 	next(x);
-	outbuf_text(out, "{\"ph\":\"E\",\"name\":\"");
-	outbuf_json_text(out, x->frames.at[call->frame].name);
-	outbuf_char(out, '"');
+	outbuf_json(out, "{\"ph\":\"E\",\"name\":", x->frames.at[call->frame].name);
 	put_where(x, end->at_ns);
 	put_args(x, call, end);
 	outbuf_char(out, '}');

@@ -38,9 +38,7 @@ static void put_word(struct printing *p, const char *word)
 		outbuf_safe_text(p->out, word);
 		return;
 	}
-	outbuf_char(p->out, '"');
-	outbuf_json_text(p->out, word);
-	outbuf_char(p->out, '"');
+	outbuf_json(p->out, "", word);
 }
 
 static void put_unknown(struct printing *p)

@@ -126,16 +126,18 @@ static int fill_returns(const struct probe_tables *t, const struct recorder_opti
 }
 
 static struct site_desc describe(const struct pugmark_plan_site *s, const struct text_span *span,
-				 uint32_t module, uint32_t operand)
+				 uint32_t module, uint32_t operand, uint8_t outs)
 {
+	uint8_t at_call = s->reads & PUGMARK_READS_CALL ? DESC_AT_CALL : 0;
 	return (struct site_desc){
 		.addr_off = s->addr - span->addr,
 		.cfa_off = s->cfa_reg == PUGMARK_CFA_UNKNOWN ? 0 : s->cfa_off,
-		.cfa_reg = s->cfa_reg,
+		.cfa_reg = s->cfa_reg | outs << DESC_OUTS_SHIFT,
 		/* Without a CFA there is no slot to read. */
-		.capture = s->cfa_reg == PUGMARK_CFA_UNKNOWN
-				   ? s->capture & ~(PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT)
-				   : s->capture,
+		.capture = at_call |
+			   (s->cfa_reg == PUGMARK_CFA_UNKNOWN
+				    ? s->capture & ~(PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT)
+				    : s->capture),
 		.cond = (s->cond & 15) | (s->reads & 15) << DESC_READS_SHIFT,
 		.module = module,
 		.operand = operand,
@@ -149,6 +151,24 @@ static const char *import_at(const struct pugmark_plan *plan, uint32_t index)
 		if (plan->nodes[i].site == index && plan->nodes[i].import)
 			return plan->strings + plan->nodes[i].import;
 	return "";
+}
+
+/* Through which arguments site @index reads at the call's end; at that end itself, whether. */
+static uint8_t outs_at(const struct recorder_options *o, const struct recorder_module *mod,
+		       uint32_t index)
+{
+	const struct pugmark_plan_site *s = &mod->sites[index];
+
+	if (!(s->reads & PUGMARK_READS_OUT) || !mod->plan || !o->outs)
+		return 0;
+	if (s->reads & PUGMARK_READS_RESULT)
+		return 1;
+	if (s->reads & PUGMARK_READS_CALL)
+		return o->outs(o->outs_ctx, import_at(mod->plan, index));
+	/* Without a CFA nothing says where the stack pointer will be. */
+	return s->cfa_reg == PUGMARK_CFA_UNKNOWN
+		       ? 0
+		       : o->outs(o->outs_ctx, mod->plan->strings + mod->plan->funcs[s->func].name);
 }
 
 /* What is read through the arguments at site @index. */
@@ -208,7 +228,7 @@ static int fill_sites(const struct probe_tables *t, const struct recorder_option
 			const struct pugmark_plan_site *s = &mod->sites[i];
 
 			uint32_t at = has_operand(s) ? op : has_reads(mod, s) ? ++read : 0;
-			sites[k++] = describe(s, &t->spans[m], m, at);
+			sites[k++] = describe(s, &t->spans[m], m, at, outs_at(options, mod, i));
 			if (has_operand(s))
 				fill_operand(&operands[op++], &s->operand, t->spans[m].addr);
 		}

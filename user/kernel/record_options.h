@@ -99,6 +99,10 @@ struct recorder_options {
 	/* Room to take in modules that are loaded later, and whether the file that is mapped by
 	 * this path is one. */
 	bool later;
+	/* PUGMARK_READS_OUT: which arguments of a function of this name are read through when it
+	 * has returned, a bit for each, from the first. */
+	uint8_t (*outs)(const void *ctx, const char *function);
+	const void *outs_ctx;
 	bool (*wants)(void *ctx, const char *file);
 	/* Plans anew. It fills modules and n_modules of @changed, which live as long as those
 	 * before: the same modules in the same places, with new ones behind them. *@news: what is

@@ -34,6 +34,43 @@ uint32_t page_thread(const struct export *x, uint32_t task)
 
 /* ---- JSON within a script: what would end the script is escaped too ---- */
 
+/* A character that JSON has as \uXXXX since it turns or hides text would do so in the page as well:
+ * it is shown as \u{202e} there. @at: behind the backslash; returns what follows. */
+static const char *put_hidden(struct outbuf *out, const char *at)
+{
+	unsigned c = 0, low = 0;
+	int len = 0;
+	if (sscanf(at, "u%4x%n", &c, &len) != 1 ||
+	    c == 0xfffd) { /* a quote, a backslash, no text */
+		outbuf_char(out, '\\');
+		outbuf_char(out, *at);
+		return at + 1;
+	}
+	at += len;
+	if (c >> 10 == 0xd800 >> 10 && sscanf(at, "\\u%4x%n", &low, &len) == 1) {
+		c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+		at += len;
+	}
+	outbuf_format(out, c < 0x80 ? "\\\\x%02x" : "\\\\u{%x}", c);
+	return at;
+}
+
+static void put_json(struct outbuf *out, const char *key, const char *json)
+{
+	outbuf_text(out, key);
+	while (*json) {
+		size_t n = strcspn(json, "<\\");
+		outbuf_bytes(out, json, n);
+		json += n;
+		if (*json == '<')
+			outbuf_text(out, "\\u003c");
+		if (*json == '\\' && json[1])
+			json = put_hidden(out, json + 1);
+		else if (*json)
+			json++;
+	}
+}
+
 static void put_string(struct outbuf *out, const char *text)
 {
 	char escaped[PRINTABLE_ESCAPE_MAX];
@@ -49,7 +86,7 @@ static void put_string(struct outbuf *out, const char *text)
 			text++;
 		} else if (*text) {
 			text += printable_escape(text, PRINT_JSON, escaped);
-			outbuf_text(out, escaped);
+			put_json(out, "", escaped);
 		}
 	}
 	outbuf_char(out, '"');
@@ -61,18 +98,12 @@ static void put_text(struct outbuf *out, const char *key, const char *text)
 	put_string(out, text);
 }
 
-static void put_number(struct outbuf *out, const char *key, uint64_t value)
-{
-	outbuf_text(out, key);
-	outbuf_dec(out, value);
-}
-
 static void put_bounds(struct export *x, const char *key, struct time_bounds t)
 {
 	if (!x->times)
 		return;
-	put_number(x->replay.out, key, t.min_ns);
-	put_number(x->replay.out, ",", t.max_ns);
+	outbuf_json_dec(x->replay.out, key, t.min_ns);
+	outbuf_json_dec(x->replay.out, ",", t.max_ns);
 	outbuf_char(x->replay.out, ']');
 }
 
@@ -100,13 +131,13 @@ static void put_summary(struct export *x, const struct page_facts *facts)
 			last_ns = view->tasks[i].last_ns;
 	put_text(out, "{\"title\":", view->dir);
 	put_text(out, ",\"when\":", when);
-	put_number(out, ",\"duration\":", after_start(x, last_ns));
-	put_number(out, ",\"end\":", facts->end_ns);
-	put_number(out, ",\"cut\":", facts->cut);
-	put_number(out, ",\"calls\":", report->calls);
-	put_number(out, ",\"witnesses\":", report->witnesses);
-	put_number(out, ",\"gaps\":", report->gaps);
-	put_number(out, ",\"gapTime\":", report->in_gaps.max_ns);
+	outbuf_json_dec(out, ",\"duration\":", after_start(x, last_ns));
+	outbuf_json_dec(out, ",\"end\":", facts->end_ns);
+	outbuf_json_dec(out, ",\"cut\":", facts->cut);
+	outbuf_json_dec(out, ",\"calls\":", report->calls);
+	outbuf_json_dec(out, ",\"witnesses\":", report->witnesses);
+	outbuf_json_dec(out, ",\"gaps\":", report->gaps);
+	outbuf_json_dec(out, ",\"gapTime\":", report->in_gaps.max_ns);
 	outbuf_text(out, facts->served ? ",\"served\":true" : ",\"served\":false");
 	outbuf_text(out, x->times ? ",\"times\":true" : ",\"times\":false");
 	outbuf_text(out, trace_view_status(view, 0) ? ",\"whole\":false" : ",\"whole\":true");
@@ -128,12 +159,12 @@ static void put_threads(struct export *x)
 			continue;
 		outbuf_text(out, comma);
 		comma = ",\n";
-		put_number(out, "{\"tid\":", (uint64_t)task->tid);
-		put_number(out, ",\"pid\":", (uint64_t)task->pid);
+		outbuf_json_dec(out, "{\"tid\":", (uint64_t)task->tid);
+		outbuf_json_dec(out, ",\"pid\":", (uint64_t)task->pid);
 		put_text(out, ",\"n\":", task->comm);
-		put_number(out, ",\"first\":", after_start(x, task->first_ns));
-		put_number(out, ",\"last\":", after_start(x, task->last_ns));
-		put_number(out, ",\"events\":", task->n_events);
+		outbuf_json_dec(out, ",\"first\":", after_start(x, task->first_ns));
+		outbuf_json_dec(out, ",\"last\":", after_start(x, task->last_ns));
+		outbuf_json_dec(out, ",\"events\":", task->n_events);
 		outbuf_char(out, '}');
 	}
 	outbuf_text(out, "]\n");
@@ -222,7 +253,7 @@ static void put_edges(struct export *x, const char *key, const struct report_edg
 			break;
 		outbuf_text(out, first ? "[" : ",[");
 		outbuf_dec(out, number[into ? e->caller : e->callee]);
-		put_number(out, ",", e->calls);
+		outbuf_json_dec(out, ",", e->calls);
 		put_bounds(x, ",[", e->total);
 		outbuf_char(out, ']');
 	}
@@ -238,7 +269,7 @@ static void put_powers(struct outbuf *out, const struct report_powers *powers)
 		first++;
 	while (last > first && !powers->certain[last] && !powers->possible[last])
 		last--;
-	put_number(out, ",\"h\":{\"p\":", (uint64_t)first);
+	outbuf_json_dec(out, ",\"h\":{\"p\":", (uint64_t)first);
 	outbuf_text(out, ",\"n\":[");
 	for (int i = first; i <= last; i++)
 		outbuf_format(out, "%s[%u,%u]", i == first ? "" : ",", powers->certain[i],
@@ -258,7 +289,7 @@ static void put_hint(struct export *x, const struct report_func *f)
 static void put_function(struct export *x, const struct report_func *f, uint32_t number)
 {
 	struct outbuf *out = x->replay.out;
-	put_number(out, number ? ",\n{\"id\":" : "{\"id\":", number);
+	outbuf_json_dec(out, number ? ",\n{\"id\":" : "{\"id\":", number);
 	put_text(out, ",\"n\":", func_id_name(&x->replay.view, &f->id));
 	put_text(out, ",\"m\":",
 		 f->id.kind == FUNC_OF_PLAN
@@ -272,7 +303,7 @@ static void put_function(struct export *x, const struct report_func *f, uint32_t
 	put_hint(x, f);
 	outbuf_text(out, f->id.kind == FUNC_IMPORT ? ",\"i\":true" : ",\"i\":false");
 	outbuf_text(out, ran(f) ? ",\"ran\":true" : ",\"ran\":false");
-	put_number(out, ",\"c\":", f->calls);
+	outbuf_json_dec(out, ",\"c\":", f->calls);
 	put_bounds(x, ",\"t\":[", f->total);
 	put_bounds(x, ",\"s\":[", f->self);
 	if (!x->times || !f->spread.calls)
@@ -320,8 +351,8 @@ static void put_slowest(struct export *x, const uint32_t *number)
 	outbuf_text(out, ",\"slow\":[");
 	for (uint32_t i = 0; i < report->n_slow; i++) {
 		const struct report_slow *slow = &report->slow[i];
-		put_number(out, i ? ",\n{\"f\":" : "{\"f\":", number[slow->id]);
-		put_number(out, ",\"tid\":", (uint64_t)x->replay.view.tasks[slow->task].tid);
+		outbuf_json_dec(out, i ? ",\n{\"f\":" : "{\"f\":", number[slow->id]);
+		outbuf_json_dec(out, ",\"tid\":", (uint64_t)x->replay.view.tasks[slow->task].tid);
 		outbuf_text(out, slow->open ? ",\"open\":true" : ",\"open\":false");
 		put_bounds(x, ",\"at\":[",
 			   (struct time_bounds){after_start(x, slow->from_ns),
@@ -338,10 +369,10 @@ static void put_gaps(struct export *x, const struct page_gaps *gaps)
 	outbuf_text(out, ",\"gapList\":[");
 	for (uint32_t i = 0; i < gaps->n; i++) {
 		const struct page_gap *g = &gaps->at[i];
-		put_number(out, i ? ",\n{\"from\":" : "{\"from\":", g->gap.span.earliest_ns);
-		put_number(out, ",\"to\":", g->gap.span.latest_ns);
-		put_number(out, ",\"lost\":", g->gap.lost);
-		put_number(out, ",\"tid\":", (uint64_t)export_task(x, g->task)->tid);
+		outbuf_json_dec(out, i ? ",\n{\"from\":" : "{\"from\":", g->gap.span.earliest_ns);
+		outbuf_json_dec(out, ",\"to\":", g->gap.span.latest_ns);
+		outbuf_json_dec(out, ",\"lost\":", g->gap.lost);
+		outbuf_json_dec(out, ",\"tid\":", (uint64_t)export_task(x, g->task)->tid);
 		put_text(out, ",\"cause\":", trace_view_cause(g->gap.cause));
 		outbuf_char(out, '}');
 	}
@@ -349,20 +380,6 @@ static void put_gaps(struct export *x, const struct page_gaps *gaps)
 }
 
 /* JSON of another room. In JSON "<" is within strings alone. */
-static void put_json(struct outbuf *out, const char *key, const char *json)
-{
-	outbuf_text(out, key);
-	while (*json) {
-		size_t n = strcspn(json, "<");
-		outbuf_bytes(out, json, n);
-		json += n;
-		if (*json) {
-			outbuf_text(out, "\\u003c");
-			json++;
-		}
-	}
-}
-
 void page_data(struct export *x, const struct page_facts *facts)
 {
 	const struct report *report = ((const struct page_about *)x->about)->report;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* handles.c: see handles.h. The handles that Pugmark knows are texts in the form of such a file. A
- * function that gives out its handle through a pointer, as sqlite3_open() does, has no part in the
- * handle's sequence. */
+/* handles.c: see handles.h. The handles that Pugmark knows are texts in the form of such a file. */
 #include "user/plan/handles.h"
 
 #include "offline/base/private_file.h"
@@ -33,16 +31,30 @@ static const char sockets[] =
 	"close 1 end\n";
 
 static const char sqlite3[] =
-	"sqlite3_prepare* 1\nsqlite3_exec 1\nsqlite3_close* 1 end\nsqlite3_finalize 1 end\n"
+	"sqlite3_open *2\nsqlite3_open16 *2\nsqlite3_open_v2 *2\n"
+	"sqlite3_prepare 1\nsqlite3_prepare *4\nsqlite3_prepare_v2 1\nsqlite3_prepare_v2 *4\n"
+	"sqlite3_prepare_v3 1\nsqlite3_prepare_v3 *5\nsqlite3_prepare16 1\nsqlite3_prepare16 *4\n"
+	"sqlite3_prepare16_v2 1\nsqlite3_prepare16_v2 *4\nsqlite3_prepare16_v3 1\n"
+	"sqlite3_prepare16_v3 *5\nsqlite3_exec 1\nsqlite3_close* 1 end\nsqlite3_finalize 1 end\n"
 	"sqlite3_bind_* 1\nsqlite3_step 1\nsqlite3_reset 1\nsqlite3_column_* 1\n"
 	"sqlite3_data_count 1\nsqlite3_clear_bindings 1\nsqlite3_errmsg* 1\nsqlite3_errcode 1\n"
 	"sqlite3_extended_errcode 1\nsqlite3_changes* 1\nsqlite3_total_changes* 1\n"
 	"sqlite3_last_insert_rowid 1\nsqlite3_busy_timeout 1\nsqlite3_get_autocommit 1\n"
 	"sqlite3_db_handle 1\nsqlite3_sql 1\nsqlite3_stmt_* 1\n";
 
+static const char threads[] = "pthread_create *1\npthread_join 1 end\npthread_tryjoin_np 1 end\n"
+			      "pthread_timedjoin_np 1 end\npthread_clockjoin_np 1 end\n"
+			      "pthread_detach 1 end\npthread_cancel 1\npthread_kill 1\n"
+			      "pthread_sigqueue 1\npthread_setname_np 1\npthread_getname_np 1\n"
+			      "pthread_setschedparam 1\npthread_getschedparam 1\n"
+			      "pthread_setaffinity_np 1\npthread_getaffinity_np 1\n"
+			      "pthread_getattr_np 1\npthread_getcpuclockid 1\n";
+
 static const struct {
 	const char *name, *text;
-} shipped[] = {{"stdio", stdio}, {"sockets", sockets}, {"sqlite3", sqlite3}};
+} shipped[] = {{"stdio", stdio}, {"sockets", sockets}, {"sqlite3", sqlite3}, {"threads", threads}};
+
+const char handles_known[] = "stdio, sockets, sqlite3, threads";
 
 static int bad(const char *spec, unsigned line, const char *what, struct pugmark_diag *diag)
 {
@@ -78,15 +90,23 @@ static int read_line(struct handle *h, char *text, const char *spec, unsigned li
 		return 0;
 	}
 	bool returns = where && !strcmp(where, "return");
-	if (!where || (!returns && (strspn(where, "123456") != 1 || where[1])))
-		return bad(spec, line, "a function, and `return` or an argument from 1 to 6", diag);
-	if (then && (returns || strcmp(then, "end") || strtok_r(NULL, " \t\r", &rest)))
+	bool out = where && *where == '*';
+	if (!where || (!returns && (strspn(where + out, "123456") != 1 || where[out + 1])))
+		return bad(spec, line,
+			   "a function, and `return` or an argument from 1 to 6 (*1: what it "
+			   "points to)",
+			   diag);
+	if (then && (returns || out || strcmp(then, "end") || strtok_r(NULL, " \t\r", &rest)))
 		return bad(spec, line, "nothing but `end` may follow an argument's number", diag);
+	if (strlen(pattern) > HANDLE_LINE_MAX - 16)
+		return bad(spec, line, "the function's name is too long", diag);
 	struct handle_row *row = row_of(h, pattern);
 	if (!row)
 		return pugmark_diag_set(diag, -ENOMEM, spec, PUGMARK_NO_OFFSET, "out of memory");
 	if (returns)
 		row->returns = true;
+	else if (out)
+		row->outs |= (uint8_t)(1 << (where[1] - '1'));
 	else
 		row->arg = (uint8_t)(*where - '0');
 	row->ends |= then != NULL;
@@ -101,11 +121,13 @@ static char *load(const char *spec, struct pugmark_diag *diag)
 	struct private_file file;
 	int err = private_file_open(spec, TEXT_MAX, &file);
 	if (err) {
-		pugmark_diag_set(diag, err, spec, PUGMARK_NO_OFFSET,
-				 err == -EFBIG
-					 ? "%s for a list of functions"
-					 : "neither stdio, sockets nor sqlite3, nor a file: %s",
-				 private_file_why(err));
+		if (err == -EFBIG)
+			pugmark_diag_set(diag, err, spec, PUGMARK_NO_OFFSET,
+					 "%s for a list of functions", private_file_why(err));
+		else
+			pugmark_diag_set(diag, err, spec, PUGMARK_NO_OFFSET,
+					 "none of %s, and no file: %s", handles_known,
+					 private_file_why(err));
 		return NULL;
 	}
 	char *text = calloc(1, file.len_bytes + 1);
@@ -147,6 +169,32 @@ int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag)
 	pugmark_diag_set(diag, -ENOMEM, spec, PUGMARK_NO_OFFSET, "out of memory");
 	char *text = load(spec, diag);
 	return text ? parse(text, spec, out, diag) : -EINVAL;
+}
+
+bool handle_line(const struct handle *h, uint32_t index, char out[HANDLE_LINE_MAX])
+{
+	if (h->is_number && !index--) {
+		snprintf(out, HANDLE_LINE_MAX, "number");
+		return true;
+	}
+	for (uint32_t i = 0; i < h->n_rows; i++) {
+		const struct handle_row *r = &h->rows[i];
+		if (r->returns && !index--) {
+			snprintf(out, HANDLE_LINE_MAX, "%s return", r->pattern);
+			return true;
+		}
+		if (r->arg && !index--) {
+			snprintf(out, HANDLE_LINE_MAX, "%s %u%s", r->pattern, r->arg,
+				 r->ends ? " end" : "");
+			return true;
+		}
+		for (unsigned arg = 0; arg < 6; arg++)
+			if (r->outs >> arg & 1 && !index--) {
+				snprintf(out, HANDLE_LINE_MAX, "%s *%u", r->pattern, arg + 1);
+				return true;
+			}
+	}
+	return false;
 }
 
 void handle_deinit(struct handle *h)

@@ -111,9 +111,8 @@ static void print_fault(void *ctx, const struct plan_fault *f)
 		outbuf_format(p->out, "%s{\"kind\":\"%s\",\"function\":\"", p->n ? "," : "",
 			      fault_names[f->kind]);
 		outbuf_json_text(p->out, func);
-		outbuf_text(p->out, "\",\"text\":\"");
-		outbuf_json_text(p->out, text);
-		outbuf_text(p->out, "\"}");
+		outbuf_json(p->out, "\",\"text\":", text);
+		outbuf_text(p->out, "}");
 	} else if (p->n < FAULTS_PRINTED) {
 		outbuf_text(p->out, "  ");
 		outbuf_safe_text(p->out, func);
@@ -204,9 +203,8 @@ static int check(struct printer *p, const char *path, const struct pugmark_model
 	double start = now_s();
 	struct outbuf *out = p->out;
 	if (p->json) {
-		outbuf_text(out, "{\"plan\":\"");
-		outbuf_json_text(out, path);
-		outbuf_format(out, "\",\"mode\":\"%s\",\"places\":[",
+		outbuf_json(out, "{\"plan\":", path);
+		outbuf_format(out, ",\"mode\":\"%s\",\"places\":[",
 			      planning_mode_name(p->plan->mode));
 	}
 	check_places(p, model);

@@ -12,9 +12,7 @@ static void json_node(const struct explainer *x, uint32_t index)
 	outbuf_format(out, "{\"node\":%u,\"address\":\"%llx\",\"kind\":\"%s\"", index,
 		      (unsigned long long)node->addr, explainer_kind_of(node));
 	if (*explainer_callee_of(x, node)) {
-		outbuf_text(out, ",\"callee\":\"");
-		outbuf_json_text(out, explainer_callee_of(x, node));
-		outbuf_char(out, '"');
+		outbuf_json(out, ",\"callee\":", explainer_callee_of(x, node));
 	}
 	outbuf_text(out, ",\"next\":[");
 	for (uint32_t k = 0; k < explainer_n_ways(node); k++)
@@ -100,9 +98,8 @@ int plan_explain_json(const struct plan_shown *s, uint32_t func)
 	struct explainer x;
 	int err = explainer_init(&x, s, func);
 	if (!err) {
-		outbuf_text(x.out, "{\"function\":\"");
-		outbuf_json_text(x.out, x.plan->strings + x.func->name);
-		outbuf_format(x.out, "\",\"address\":\"%llx\",\"entered\":%s,\"nodes\":[\n",
+		outbuf_json(x.out, "{\"function\":", x.plan->strings + x.func->name);
+		outbuf_format(x.out, ",\"address\":\"%llx\",\"entered\":%s,\"nodes\":[\n",
 			      (unsigned long long)x.func->addr,
 			      x.func->flags & PUGMARK_PLAN_FUNC_ENTERED ? "true" : "false");
 		for (uint32_t i = 0; i < x.func->n_nodes; i++) {

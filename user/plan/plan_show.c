@@ -210,10 +210,9 @@ static void json_stats(const struct plan_shown *s)
 	const struct planning_result *r = s->result;
 	struct tally t = tally_of(r);
 	struct outbuf *out = s->out;
-	outbuf_text(out, "{\"binary\":\"");
-	outbuf_json_text(out, s->binary);
+	outbuf_json(out, "{\"binary\":", s->binary);
 	outbuf_format(out,
-		      "\",\"mode\":\"%s\",\"returns_apart\":%s,\"functions\":%u,\"call_sites\":%u,"
+		      ",\"mode\":\"%s\",\"returns_apart\":%s,\"functions\":%u,\"call_sites\":%u,"
 		      "\"sites\":%u",
 		      planning_mode_name(r->plan->mode),
 		      s->options->returns_apart ? "true" : "false", t.functions, t.call_sites,
@@ -232,20 +231,15 @@ static void json_stats(const struct plan_shown *s)
 	json_whole(s);
 	outbuf_format(out, "\"packed\":%s,", file_is_packed(s->binary) ? "true" : "false");
 	if (r->plugin) {
-		outbuf_text(out, "\"plugin\":\"");
-		outbuf_json_text(out, r->plugin);
-		outbuf_text(out, "\",");
+		outbuf_json(out, "\"plugin\":", r->plugin);
+		outbuf_text(out, ",");
 	}
 	outbuf_format(out, "\"unresolved\":%u,\"seconds\":%.6f,\"cached\":%s,\"plan\":",
 		      r->plan->unresolved, r->seconds, r->cached ? "true" : "false");
 	if (r->path) {
-		outbuf_char(out, '"');
-		outbuf_json_text(out, r->path);
-		outbuf_char(out, '"');
+		outbuf_json(out, "", r->path);
 	} else {
-		outbuf_text(out, "null,\"not_kept\":\"");
-		outbuf_json_text(out, r->not_kept);
-		outbuf_char(out, '"');
+		outbuf_json(out, "null,\"not_kept\":", r->not_kept);
 	}
 	outbuf_text(out, "}\n");
 }
@@ -262,9 +256,8 @@ static void json_list(const struct plan_shown *s)
 		outbuf_format(out, "\",\"kind\":\"%s\",\"class\":\"%s\",\"captures\":\"",
 			      plan_kind_names[site->kind], cfg_probe_names[site->probe]);
 		plan_put_captures(out, site);
-		outbuf_text(out, "\",\"function\":\"");
-		outbuf_json_text(out, p->strings + p->funcs[site->func].name);
-		outbuf_text(out, "\"}");
+		outbuf_json(out, "\",\"function\":", p->strings + p->funcs[site->func].name);
+		outbuf_text(out, "}");
 	}
 	outbuf_text(out, "]\n");
 }

@@ -135,7 +135,7 @@ static uint8_t joined_reads(uint8_t a, uint8_t b)
 {
 	uint8_t n = (a & PUGMARK_READS_ARGS) > (b & PUGMARK_READS_ARGS) ? a & PUGMARK_READS_ARGS
 									: b & PUGMARK_READS_ARGS;
-	return n | ((a | b) & (PUGMARK_READS_RESULT | PUGMARK_READS_TIME));
+	return n | ((a | b) & (PUGMARK_READS_RESULT | PUGMARK_READS_TIME | PUGMARK_READS_OUT));
 }
 
 /* Which values are to be read of which functions. */

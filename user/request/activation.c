@@ -84,8 +84,8 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t at, enum call
 	struct level *l = &w->levels[at];
 	if (!l->inside)
 		return;
-	if (l->is_first && w->of->spec.id == REQUEST_RESULT)
-		l->identified = request_result(w->feed, &stack[at], &l->identity);
+	if (l->is_first && request_id_is_given(w->of->spec.id))
+		l->identified = request_result(w->feed, &stack[at], w->of->spec.id, &l->identity);
 	if (w->sink->leave)
 		w->sink->leave(w->ctx, l->number, l->note, &stack[at], from_ns, to_ns);
 	if (how == CALL_JUMPED) {

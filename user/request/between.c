@@ -101,12 +101,12 @@ static void look_at_roles(struct walk *w, const struct call *call, uint32_t at, 
 	uint64_t identity = 0;
 	const struct request_spec *s = w->spec;
 	struct open_request *r = NULL;
-	if (roles & REQUEST_ENDS && s->id_last != REQUEST_RESULT &&
+	if (roles & REQUEST_ENDS && !request_id_is_given(s->id_last) &&
 	    (!s->id || request_argument(w->feed, call, s->id_last, &identity)))
 		r = find_identity(w, identity);
 	if (r) {
 		w->levels[at].ends = w->current = r->number;
-	} else if (roles & REQUEST_BEGINS && s->id != REQUEST_RESULT &&
+	} else if (roles & REQUEST_BEGINS && !request_id_is_given(s->id) &&
 		   request_in_time(w->feed, call) &&
 		   (!s->id || request_argument(w->feed, call, s->id, &identity))) {
 		begin_request(w, identity, at, call->from_ns, call->to_ns);
@@ -142,15 +142,13 @@ static void look_at_result(struct walk *w, const struct call *call, uint32_t at,
 			   uint64_t to_ns)
 {
 	uint8_t roles = w->feed->of->roles[func_ids_of(&w->feed->of->ids, call)];
-	uint64_t identity;
-	if (!roles || !request_result(w->feed, call, &identity))
-		return;
-	struct open_request *r = roles & REQUEST_ENDS && w->spec->id_last == REQUEST_RESULT
-					 ? find_identity(w, identity)
-					 : NULL;
+	uint64_t identity = 0;
+	struct open_request *r = NULL;
+	if (roles & REQUEST_ENDS && request_result(w->feed, call, w->spec->id_last, &identity))
+		r = find_identity(w, identity);
 	if (r)
 		end_request(w, r->number, at, true, from_ns, to_ns);
-	else if (roles & REQUEST_BEGINS && w->spec->id == REQUEST_RESULT &&
+	else if (roles & REQUEST_BEGINS && request_result(w->feed, call, w->spec->id, &identity) &&
 		 request_in_time(w->feed, call))
 		begin_request(w, identity, at, from_ns, to_ns);
 }

@@ -18,42 +18,54 @@ bool request_argument(const struct request_feed *f, const struct call *call, uin
 	return true;
 }
 
-bool request_result(const struct request_feed *f, const struct call *call, uint64_t *out)
+bool request_result(const struct request_feed *f, const struct call *call, uint8_t id,
+		    uint64_t *out)
 {
 	bool its = call->outside
 			   ? f->event.kind == PUGMARK_TRACE_VALUE
 			   : f->event.kind == PUGMARK_TRACE_RET && call->func == f->event.func &&
 				     call->module == f->event.module;
-	if (!its || !(f->known >> REQUEST_RESULT & 1))
+	if (!its || !request_id_is_given(id) || !(f->known >> id & 1))
 		return false;
-	*out = f->values[REQUEST_RESULT];
+	*out = f->values[id];
 	return true;
 }
 
 struct values {
-	uint64_t at[REQUEST_RESULT + 1];
+	uint64_t at[N_REQUEST_IDS];
 	uint32_t known;
 };
 
 static void note(uint64_t *values, uint32_t *known, unsigned id, uint64_t value)
 {
-	if (id > REQUEST_RESULT)
+	if (id >= N_REQUEST_IDS)
 		return;
 	values[id] = value;
 	*known |= 1u << id;
 }
 
-/* Feeds the event that is held back, if there is one. */
-static int flush(struct request_feed *f, bool *held)
+/* What waits for the values that belong to it: the event; and a result, which may end a call and
+ * has behind it what the call's arguments point to. */
+struct held {
+	bool event, result;
+	struct pugmark_trace_event at; /* the result */
+};
+
+/* Feeds what is held back. */
+static int flush(struct request_feed *f, struct held *held)
 {
-	int err = *held ? calls_feed(&f->calls, &f->event) : 0;
-	*held = false;
+	int err = held->event ? calls_feed(&f->calls, &f->event) : 0;
+	if (!err && held->result) {
+		f->event = held->at;
+		err = calls_feed(&f->calls, &f->event);
+	}
+	held->event = held->result = false;
 	return err;
 }
 
 /* A value: of the event that is held back, or (@passed) of the one that follows. */
-static int take_value(struct request_feed *f, const struct pugmark_trace_event *e, bool *held,
-		      struct values *passed)
+static int take_value(struct request_feed *f, const struct pugmark_trace_event *e,
+		      struct held *held, struct values *passed)
 {
 	int err = 0;
 	switch (e->cause) {
@@ -62,19 +74,22 @@ static int take_value(struct request_feed *f, const struct pugmark_trace_event *
 		note(passed->at, &passed->known, e->func + 1, e->target);
 		return err;
 	case PUGMARK_VALUE_TAKEN:
-		if (*held)
+		if (held->event)
 			note(f->values, &f->known, e->func + 1, e->target);
 		return 0;
 	case PUGMARK_VALUE_READ: /* names no request */
 		return 0;
+	case PUGMARK_VALUE_OUT:
+		if (held->result)
+			note(f->values, &f->known, REQUEST_OUT_1 + e->func, e->target);
+		return 0;
 	default:
-		if (*held && f->event.kind != PUGMARK_TRACE_RET)
+		if (held->event && f->event.kind != PUGMARK_TRACE_RET)
 			err = flush(f, held);
 		note(f->values, &f->known, REQUEST_RESULT, e->target);
-		if (!err)
-			err = flush(f, held);
-		f->event = *e;
-		return err ? err : calls_feed(&f->calls, e);
+		held->result = true;
+		held->at = *e;
+		return err;
 	}
 }
 
@@ -83,7 +98,7 @@ int request_feed(struct request_feed *f, uint32_t task, const struct calls_sink 
 	struct pugmark_trace_iter *it;
 	const struct pugmark_trace_event *e;
 	struct values passed = {0};
-	bool held = false;
+	struct held held = {0};
 	int got = pugmark_trace_iter_new(f->view->trace, task, &it), err = 0;
 	if (got)
 		return got;
@@ -95,9 +110,9 @@ int request_feed(struct request_feed *f, uint32_t task, const struct calls_sink 
 		}
 		err = flush(f, &held);
 		f->event = *e;
-		held = true;
+		held.event = true;
 		f->known = passed.known;
-		for (unsigned id = 0; passed.known && id <= REQUEST_RESULT; id++)
+		for (unsigned id = 0; passed.known && id < N_REQUEST_IDS; id++)
 			f->values[id] = passed.at[id];
 		passed.known = 0;
 	}

@@ -14,8 +14,8 @@ struct request_feed {
 	struct calls calls;
 	/* Of the event that is fed. */
 	struct pugmark_trace_event event;
-	uint64_t values[REQUEST_RESULT + 1]; /* by enum request_id */
-	uint32_t known;			     /* bits: by the same */
+	uint64_t values[N_REQUEST_IDS]; /* by enum request_id */
+	uint32_t known;			/* bits: by the same */
 };
 
 /* Feeds thread @task into feed->calls, which has the sink @calls and @ctx as its context. Returns 0
@@ -25,8 +25,9 @@ int request_feed(struct request_feed *feed, uint32_t task, const struct calls_si
 /* The argument @id of @call, which begins; false: it was not read. */
 bool request_argument(const struct request_feed *feed, const struct call *call, uint8_t id,
 		      uint64_t *out);
-/* The result of @call, which ends; false: it was not read. */
-bool request_result(const struct request_feed *feed, const struct call *call, uint64_t *out);
+/* What @id, of those that are known then, is of @call, which ends; false: it was not read. */
+bool request_result(const struct request_feed *feed, const struct call *call, uint8_t id,
+		    uint64_t *out);
 /* Whether a call that begins is within the time that is shown. */
 bool request_in_time(const struct request_feed *feed, const struct call *call);
 

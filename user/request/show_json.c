@@ -79,10 +79,8 @@ static void put_fault(struct request_show *s)
 int request_show_json(struct request_show *s)
 {
 	const struct requests *r = s->requests;
-	outbuf_text(s->out, "{\"request\":\"");
-	outbuf_json_text(s->out, r->of.spec.text);
-	outbuf_format(s->out,
-		      "\",\"requests\":%llu,\"limit_ns\":%llu,\"between\":%llu,\"part\":%llu",
+	outbuf_json(s->out, "{\"request\":", r->of.spec.text);
+	outbuf_format(s->out, ",\"requests\":%llu,\"limit_ns\":%llu,\"between\":%llu,\"part\":%llu",
 		      (unsigned long long)r->n, (unsigned long long)r->limit_ns,
 		      (unsigned long long)r->n_of[REQUEST_BETWEEN],
 		      (unsigned long long)r->n_of[REQUEST_PART]);

@@ -50,6 +50,9 @@ static void put_identities_text(struct request_show *s, const struct request_ide
 	uint8_t id = s->requests->of.spec.id;
 	if (id == REQUEST_RESULT)
 		outbuf_format(s->out, "\nby result, %lld different ones\n", (long long)n);
+	else if (id >= REQUEST_OUT_1)
+		outbuf_format(s->out, "\nby what argument %d points to, %lld different ones\n",
+			      id - REQUEST_OUT_1 + 1, (long long)n);
 	else
 		outbuf_format(s->out, "\nby argument %d, %lld different ones\n", id, (long long)n);
 	for (int64_t i = 0; i < n && i < IDENTITIES; i++) {

@@ -11,13 +11,10 @@ unsigned request_put_means(struct outbuf *out, double min_ns, double max_ns)
 void request_put_function(struct request_show *s, uint32_t id)
 {
 	const struct func_id *f = &s->requests->of.ids.at[id];
-	outbuf_text(s->out, "\"function\":\"");
-	outbuf_json_text(s->out, func_id_name(s->view, f));
-	outbuf_char(s->out, '"');
+	outbuf_json(s->out, "\"function\":", func_id_name(s->view, f));
 	if (f->kind <= FUNC_IMPORT) {
-		outbuf_text(s->out, ",\"module\":\"");
-		outbuf_json_text(s->out, pugmark_trace_module_name(s->view->trace, f->module));
-		outbuf_char(s->out, '"');
+		outbuf_json(s->out,
+			    ",\"module\":", pugmark_trace_module_name(s->view->trace, f->module));
 	}
 	if (f->kind == FUNC_IMPORT)
 		outbuf_text(s->out, ",\"import\":true");

@@ -15,9 +15,11 @@ static const char *read_id(const char *text, uint8_t *out)
 		*out = REQUEST_RESULT;
 		return text + 6;
 	}
+	bool through = *text == '*';
+	text += through;
 	if (*text < '1' || *text > '6')
 		return NULL;
-	*out = (uint8_t)(*text - '0');
+	*out = (uint8_t)(*text - '1' + (through ? REQUEST_OUT_1 : REQUEST_ARG_1));
 	return text + 1;
 }
 
@@ -59,10 +61,10 @@ int request_spec_parse(const char *text, struct request_spec *out, struct pugmar
 	bool ids = comma && read_ids(comma + 1, out);
 	if (ids)
 		*comma = 0;
-	if (comma && !ids && comma[1] && !comma[1 + strspn(comma + 1, "0123456789:")])
+	if (comma && !ids && comma[1] && !comma[1 + strspn(comma + 1, "0123456789:*")])
 		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
-					"'%s': an identity is an argument from 1 to 6, or "
-					"`result`",
+					"'%s': an identity is an argument from 1 to 6, what it "
+					"points to at the end (*1 to *6), or `result`",
 					text);
 	char *dots = find_dots(out->first);
 	if (dots) {

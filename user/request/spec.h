@@ -6,6 +6,8 @@
  *   accept..close       from the begin of a call of accept to the end of the next call of close
  *   accept..close,result:1
  *                       the same, where what accept returned is the first argument of close
+ *   sqlite3_prepare_v2..sqlite3_finalize,*4:1
+ *                       the same of what was left where the fourth argument points to
  *
  * FUNC is a glob or /a regular expression/. A comma belongs to the name unless an ID follows. */
 #ifndef USER_REQUEST_SPEC_H
@@ -16,7 +18,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum request_id { REQUEST_NO_ID, REQUEST_ARG_1, REQUEST_ARG_6 = 6, REQUEST_RESULT };
+/* What is known when a call ends, from REQUEST_RESULT on: also what an argument points to by then.
+ */
+enum request_id {
+	REQUEST_NO_ID,
+	REQUEST_ARG_1,
+	REQUEST_ARG_6 = 6,
+	REQUEST_RESULT,
+	REQUEST_OUT_1,
+	REQUEST_OUT_6 = REQUEST_OUT_1 + 5,
+	N_REQUEST_IDS
+};
+
+static inline bool request_id_is_given(uint8_t id)
+{
+	return id >= REQUEST_RESULT;
+}
 
 struct request_spec {
 	const char *text;    /* borrowed: as the user wrote it */

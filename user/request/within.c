@@ -86,10 +86,9 @@ static void put_text(struct request_show *s, int class, const struct within_row 
 static void put_json(struct request_show *s, int class, const struct within_row *rows, uint32_t n)
 {
 	const struct requests *r = s->requests;
-	outbuf_text(s->out, "{\"when\":\"");
-	outbuf_json_text(s->out, r->of.spec.text);
+	outbuf_json(s->out, "{\"when\":", r->of.spec.text);
 	outbuf_format(s->out,
-		      "\",\"limit_ns\":%llu,\"requests\":%llu,\"taken\":%llu,\"between\":%llu,"
+		      ",\"limit_ns\":%llu,\"requests\":%llu,\"taken\":%llu,\"between\":%llu,"
 		      "\"part\":%llu,\n\"functions\":[",
 		      (unsigned long long)r->limit_ns, (unsigned long long)r->n,
 		      (unsigned long long)r->n_of[class],

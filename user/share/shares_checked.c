@@ -147,9 +147,8 @@ int shares_checked(const struct shares_read *s, const char *dir, bool json, stru
 	struct printer p = {.plan = &s->whole, .out = out, .json = json};
 	struct share_check_counts counts = {0};
 	if (json) {
-		outbuf_text(out, "{\"shares\":\"");
-		outbuf_json_text(out, dir);
-		outbuf_format(out, "\",\"n\":%u,\"faults_at\":[", s->n);
+		outbuf_json(out, "{\"shares\":", dir);
+		outbuf_format(out, ",\"n\":%u,\"faults_at\":[", s->n);
 	}
 	int err = share_check(&s->whole, s->members, s->n, print_fault, &p, &counts);
 	if (err)

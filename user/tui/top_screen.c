@@ -204,22 +204,27 @@ static int show(struct screen *s, struct pugmark_diag *diag)
 	struct top *t = s->top;
 	uint64_t next_ms = 0;
 	int done = 0;
+	bool changed = true;
 	while (!done && !top_is_asked()) {
 		uint64_t ms = now_ms();
-		int err = ms >= next_ms ? look(s, diag) : 0;
-		if (ms >= next_ms)
+		bool looks = ms >= next_ms;
+		int err = looks ? look(s, diag) : 0;
+		if (looks)
 			next_ms = ms + LOOK_MS;
 		int all = err ? err : live_read(&t->live, (ms + READ_MS) * 1000000, diag);
 		if (all < 0)
 			return all;
+		changed |= looks || s->behind == !!all;
 		s->behind = !all;
 		if (all)
 			top_release(t);
 		if (all && !t->live.more)
 			return 0;
-		draw(s);
+		if (changed) /* what is drawn is what was looked at */
+			draw(s);
 		timeout(all ? IDLE_MS : 0);
 		int key = getch();
+		changed = key != ERR;
 		done = key == ERR ? 0 : on_key(s, key);
 	}
 	return done < 0 ? trace_view_no_memory(t->view, diag) : 0;

@@ -87,6 +87,21 @@ void parser_emit_block(struct parser *p, uint16_t module, const struct pugmark_p
 		});
 }
 
+static void emit_value(struct parser *p, const struct pugmark_plan_site *site,
+		       const struct pugmark_witness_event *e, uint8_t what, uint32_t number,
+		       uint64_t value)
+{
+	emit(p, (struct pugmark_trace_event){
+			.kind = PUGMARK_TRACE_VALUE,
+			.cause = what,
+			.module = e->module,
+			.addr = site->addr,
+			.target = value,
+			.func = number,
+			.import = "",
+		});
+}
+
 /* What the event's site read for those who look at the trace. */
 void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
 			const struct pugmark_witness_event *e)
@@ -94,18 +109,16 @@ void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
 	uint8_t what = site->reads & PUGMARK_READS_RESULT ? PUGMARK_VALUE_RETURNED
 		       : site->reads & PUGMARK_READS_CALL ? PUGMARK_VALUE_PASSED
 							  : PUGMARK_VALUE_TAKEN;
-	uint32_t n =
-		what == PUGMARK_VALUE_RETURNED ? e->n_values : site->reads & PUGMARK_READS_ARGS;
-	for (uint32_t i = 0; i < e->n_values; i++)
-		emit(p, (struct pugmark_trace_event){
-				.kind = PUGMARK_TRACE_VALUE,
-				.cause = i < n ? what : PUGMARK_VALUE_READ,
-				.module = e->module,
-				.addr = site->addr,
-				.target = e->values[i],
-				.func = i < n ? i : i - n,
-				.import = "",
-			});
+	uint32_t n = what == PUGMARK_VALUE_RETURNED ? 1 : site->reads & PUGMARK_READS_ARGS;
+	for (uint32_t i = 0; i < e->n_values && i < n; i++)
+		emit_value(p, site, e, what, i, e->values[i]);
+	if (what != PUGMARK_VALUE_RETURNED)
+		for (uint32_t i = n; i < e->n_values; i++)
+			emit_value(p, site, e, PUGMARK_VALUE_READ, i - n, e->values[i]);
+	else if (e->n_values > 1) /* a bit for each argument that was read through */
+		for (uint32_t arg = 0, i = 2; arg < 6 && i < e->n_values; arg++)
+			if (e->values[1] >> arg & 1)
+				emit_value(p, site, e, PUGMARK_VALUE_OUT, arg, e->values[i++]);
 }
 
 static void emit_gap(struct parser *p, struct pugmark_trace_event e)

@@ -253,7 +253,7 @@ static const struct option_row record_options[] = {
 	 .help = "probe where functions that match, here or imported, begin and\n"
 		 "end, so that how long each call took is known (repeatable)",
 	 .list = AT(time_of)},
-	{"handle", .value = "stdio|sockets|sqlite3|FILE",
+	{"handle", .value = "stdio|sockets|sqlite3|threads|FILE",
 	 .help = "read the handles that functions of a C library take and return,\n"
 		 "for encode --handle (repeatable)",
 	 .list = AT(handles)},

@@ -6,6 +6,7 @@
 #include "user/plan/handles.h"
 
 #include "user/cli/command.h"
+#include "user/cli/patterns.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,28 +17,61 @@ struct record_reads {
 	uint32_t n_handles;
 	struct planning_reads *rows;
 	uint32_t n;
+	struct patterns outs; /* functions that give handles out through pointers */
+	uint8_t *outs_args;   /* through which of their arguments, for each of these */
 	struct arg_types *types[RECORD_MODULES_MAX];
 	char *types_json[RECORD_MODULES_MAX];
 };
 
-static void add_handle(struct record_reads *r, const struct handle *h)
+/* What is to be read for a handle; how many arguments are tells the last that one of them is. */
+static uint8_t reads_of(const struct handle_row *row)
 {
-	for (uint32_t i = 0; i < h->n_rows; i++)
-		r->rows[r->n++] = (struct planning_reads){
-			.pattern = h->rows[i].pattern,
-			.what = h->rows[i].arg | (h->rows[i].returns ? PUGMARK_READS_RESULT : 0),
-			.optional = true,
-		};
+	uint8_t n = row->arg;
+	for (uint8_t i = n; i < ARG_REGISTERS; i++)
+		if (row->outs >> i & 1)
+			n = i + 1;
+	return n | (row->returns ? PUGMARK_READS_RESULT : 0) |
+	       (row->outs ? PUGMARK_READS_RESULT | PUGMARK_READS_OUT : 0);
 }
 
-static int add_args(struct record_args *a, struct record_reads *r)
+static int add_handle(struct record_reads *r, const struct handle *h, struct pugmark_diag *diag)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < h->n_rows && !err; i++) {
+		const struct handle_row *row = &h->rows[i];
+		r->rows[r->n++] = (struct planning_reads){
+			.pattern = row->pattern, .what = reads_of(row), .optional = true};
+		if (!row->outs)
+			continue;
+		r->outs_args[r->outs.n] = row->outs;
+		err = patterns_add(&r->outs, row->pattern, diag);
+	}
+	return err;
+}
+
+/* Of all rows that match: handles of several kinds may be asked for. */
+static uint8_t outs_of(const void *ctx, const char *function)
+{
+	const struct record_reads *r = ctx;
+	bool seen[r->outs.n + 1];
+	uint8_t outs = 0;
+	memset(seen, 0, sizeof(seen));
+	patterns_match(&r->outs, function, seen);
+	for (uint32_t i = 0; i < r->outs.n; i++)
+		outs |= seen[i] ? r->outs_args[i] : 0;
+	return outs;
+}
+
+static int add_args(struct record_args *a, struct record_reads *r, struct pugmark_diag *diag)
 {
 	uint32_t n_rows = a->args_of.n + a->time_of.n + 1;
 	for (uint32_t i = 0; i < r->n_handles; i++)
 		n_rows += r->handles[i].n_rows;
+	int err = 0;
 	r->rows = calloc(n_rows, sizeof(*r->rows));
-	if (!r->rows)
-		return -ENOMEM;
+	r->outs_args = calloc(n_rows, sizeof(*r->outs_args));
+	if (!r->rows || !r->outs_args)
+		return pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory");
 	uint8_t n_args = a->n_args ? (uint8_t)a->n_args : ARG_REGISTERS;
 	for (uint32_t i = 0; i < a->args_of.n; i++)
 		r->rows[r->n++] = (struct planning_reads){a->args_of.at[i], n_args, false};
@@ -46,11 +80,13 @@ static int add_args(struct record_args *a, struct record_reads *r)
 	for (uint32_t i = 0; i < a->time_of.n; i++)
 		r->rows[r->n++] =
 			(struct planning_reads){a->time_of.at[i], PUGMARK_READS_TIME, false};
-	for (uint32_t i = 0; i < r->n_handles; i++)
-		add_handle(r, &r->handles[i]);
+	for (uint32_t i = 0; i < r->n_handles && !err; i++)
+		err = add_handle(r, &r->handles[i], diag);
 	a->planning.reads = r->rows;
 	a->planning.n_reads = r->n;
-	return 0;
+	a->options.outs = outs_of;
+	a->options.outs_ctx = r;
+	return err;
 }
 
 int record_reads_make(struct record_args *a, struct record_reads **out, struct pugmark_diag *diag)
@@ -64,8 +100,8 @@ int record_reads_make(struct record_args *a, struct record_reads **out, struct p
 		err = handle_read(a->handles.at[i], &r->handles[i], diag);
 		r->n_handles += !err;
 	}
-	if (!err && add_args(a, r))
-		err = pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory");
+	if (!err)
+		err = add_args(a, r, diag);
 	if (err)
 		record_reads_free(r);
 	else
@@ -151,6 +187,8 @@ void record_reads_free(struct record_reads *r)
 	}
 	for (uint32_t i = 0; i < r->n_handles; i++)
 		handle_deinit(&r->handles[i]);
+	patterns_deinit(&r->outs);
+	free(r->outs_args);
 	free(r->rows);
 	free(r);
 }

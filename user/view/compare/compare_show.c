@@ -63,11 +63,9 @@ void compare_show_json(struct outbuf *out, const struct compare *c)
 	outbuf_char(out, '[');
 	for (uint32_t i = 0; i < c->n; i++) {
 		const struct compare_row *row = &c->rows[i];
-		outbuf_text(out, i ? ",\n{\"function\":\"" : "\n{\"function\":\"");
-		outbuf_json_text(out, row->name);
-		outbuf_text(out, "\",\"module\":\"");
-		outbuf_json_text(out, row->module);
-		outbuf_format(out, "\",\"calls\":[%llu,%llu],\"slower\":%d,\"apart_ns\":%.0f",
+		outbuf_json(out, i ? ",\n{\"function\":" : "\n{\"function\":", row->name);
+		outbuf_json(out, ",\"module\":", row->module);
+		outbuf_format(out, ",\"calls\":[%llu,%llu],\"slower\":%d,\"apart_ns\":%.0f",
 			      (unsigned long long)row->calls[0], (unsigned long long)row->calls[1],
 			      row->slower, row->apart_ns);
 		json_means(out, "total_ns", row, row->total);

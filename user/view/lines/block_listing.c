@@ -229,6 +229,10 @@ int block_listing_json(struct trace_view *view, struct outbuf *out, struct pugma
 	int err = 0;
 	ZydisDecoderInit(&l.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	ZydisFormatterInit(&l.formatter, ZYDIS_FORMATTER_STYLE_ATT);
+	/* Addresses look as those of the blocks do. */
+	ZydisFormatterSetProperty(&l.formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
+				  ZYDIS_PADDING_DISABLED);
+	ZydisFormatterSetProperty(&l.formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
 	outbuf_text(out, "{\"functions\":[");
 	for (uint32_t m = 0; m < view->n_modules && err != -ENOMEM; m++) {
 		if (!trace_view_has_module(view, m) ||

@@ -39,12 +39,6 @@ static void put_span(struct replay *r, const char *key, uint64_t from_ns, uint64
 	outbuf_char(r->out, ']');
 }
 
-static void put_number(struct outbuf *out, const char *key, uint64_t value)
-{
-	outbuf_text(out, key);
-	outbuf_dec(out, value);
-}
-
 static uint64_t id_around(const struct replay *r, uint32_t level)
 {
 	while (level-- > 0)
@@ -89,26 +83,26 @@ static void close_call(struct replay *r, uint32_t level, const struct replay_end
 	const struct call *call = &r->calls.stack[level];
 	uint64_t around = id_around(r, level);
 	(void)leaf;
-	put_number(r->out, r->comma ? ",\n{\"id\":" : "{\"id\":", r->levels[level].id);
+	outbuf_json_dec(r->out, r->comma ? ",\n{\"id\":" : "{\"id\":", r->levels[level].id);
 	r->comma = true;
 	if (around)
-		put_number(r->out, ",\"parent\":", around);
+		outbuf_json_dec(r->out, ",\"parent\":", around);
 	else
 		outbuf_text(r->out, ",\"parent\":null");
-	put_number(r->out, ",\"depth\":", r->levels[level].indent);
+	outbuf_json_dec(r->out, ",\"depth\":", r->levels[level].indent);
 	put_what(r, call);
 	if (r->levels[level].values) {
 		outbuf_text(r->out, ",\"arguments\":");
 		replay_put_arguments(r, call, &r->levels[level], true);
 	}
 	if (r->calls.stacks.on)
-		put_number(r->out, ",\"stack\":", r->calls.stacks.on);
+		outbuf_json_dec(r->out, ",\"stack\":", r->calls.stacks.on);
 	put_key(r->out, ",\"end\":\"", ends[end->how]);
 	if (r->view.info->times) {
 		put_span(r, ",\"start_ns\":[", call->from_ns, call->to_ns);
 		put_span(r, ",\"end_ns\":[", end->from_ns, end->to_ns);
-		put_number(r->out, ",\"took_ns\":[", end->min_ns);
-		put_number(r->out, ",", end->max_ns);
+		outbuf_json_dec(r->out, ",\"took_ns\":[", end->min_ns);
+		outbuf_json_dec(r->out, ",", end->max_ns);
 		outbuf_char(r->out, ']');
 	}
 	outbuf_char(r->out, '}');
@@ -119,16 +113,16 @@ static void block_line(struct replay *r, uint32_t level, const struct replay_blo
 {
 	outbuf_text(r->out, r->comma ? ",\n{\"kind\":\"block\"" : "{\"kind\":\"block\"");
 	r->comma = true;
-	put_number(r->out, ",\"parent\":", r->levels[level].id);
+	outbuf_json_dec(r->out, ",\"parent\":", r->levels[level].id);
 	put_key(r->out, ",\"module\":\"", pugmark_trace_module_name(r->view.trace, b->module));
 	outbuf_text(r->out, ",\"address\":\"");
 	outbuf_hex(r->out, b->addr);
 	outbuf_char(r->out, '"');
 	if (b->file) {
 		put_key(r->out, ",\"file\":\"", b->file);
-		put_number(r->out, ",\"line\":", b->line);
+		outbuf_json_dec(r->out, ",\"line\":", b->line);
 	}
-	put_number(r->out, ",\"inlined\":", b->inlined);
+	outbuf_json_dec(r->out, ",\"inlined\":", b->inlined);
 	if (r->view.info->times)
 		put_span(r, ",\"start_ns\":[", b->from_ns, b->to_ns);
 	outbuf_char(r->out, '}');
@@ -140,8 +134,8 @@ static void put_inline(struct replay *r, const char *kind, uint32_t level, uint3
 {
 	put_key(r->out, r->comma ? ",\n{\"kind\":\"" : "{\"kind\":\"", kind);
 	r->comma = true;
-	put_number(r->out, ",\"parent\":", r->levels[level].id);
-	put_number(r->out, ",\"inlined\":", depth);
+	outbuf_json_dec(r->out, ",\"parent\":", r->levels[level].id);
+	outbuf_json_dec(r->out, ",\"inlined\":", depth);
 	put_key(r->out, ",\"function\":\"", name);
 }
 
@@ -151,7 +145,7 @@ static void inline_open(struct replay *r, uint32_t level, uint32_t depth, const 
 	put_inline(r, "inlined", level, depth, name);
 	if (line) {
 		put_key(r->out, ",\"file\":\"", file);
-		put_number(r->out, ",\"line\":", line);
+		outbuf_json_dec(r->out, ",\"line\":", line);
 	}
 	outbuf_char(r->out, '}');
 }
@@ -168,7 +162,7 @@ static void gap_line(struct replay *r, const struct pugmark_trace_event *gap)
 		r->comma ? ",\n{\"kind\":\"gap\",\"cause\":\"" : "{\"kind\":\"gap\",\"cause\":\"",
 		trace_view_cause(gap->cause));
 	r->comma = true;
-	put_number(r->out, ",\"lost\":", gap->lost);
+	outbuf_json_dec(r->out, ",\"lost\":", gap->lost);
 	if (r->view.info->times)
 		put_span(r, ",\"start_ns\":[", gap->from_ns, gap->to_ns);
 	outbuf_char(r->out, '}');
@@ -176,10 +170,10 @@ static void gap_line(struct replay *r, const struct pugmark_trace_event *gap)
 
 static void stack_line(struct replay *r, const struct pugmark_trace_event *e)
 {
-	put_number(r->out,
-		   r->comma ? ",\n{\"kind\":\"switch\",\"stack\":"
-			    : "{\"kind\":\"switch\",\"stack\":",
-		   r->calls.stacks.on);
+	outbuf_json_dec(r->out,
+			r->comma ? ",\n{\"kind\":\"switch\",\"stack\":"
+				 : "{\"kind\":\"switch\",\"stack\":",
+			r->calls.stacks.on);
 	r->comma = true;
 	if (r->view.info->times)
 		put_span(r, ",\"start_ns\":[", e->from_ns, e->to_ns);

@@ -123,14 +123,11 @@ void deaths_text(struct trace_view *view, struct outbuf *out)
 static void json_place(struct trace_view *view, struct outbuf *out, uint32_t module, uint32_t func,
 		       uint64_t addr)
 {
-	outbuf_text(out, "\"module\":\"");
-	outbuf_json_text(out, pugmark_trace_module_name(view->trace, module));
-	outbuf_format(out, "\",\"address\":\"%llx\"", (unsigned long long)addr);
+	outbuf_json(out, "\"module\":", pugmark_trace_module_name(view->trace, module));
+	outbuf_format(out, ",\"address\":\"%llx\"", (unsigned long long)addr);
 	if (func == PUGMARK_NONE)
 		return;
-	outbuf_text(out, ",\"function\":\"");
-	outbuf_json_text(out, trace_view_func_name(view, module, func));
-	outbuf_char(out, '"');
+	outbuf_json(out, ",\"function\":", trace_view_func_name(view, module, func));
 }
 
 static void json_hits(struct trace_view *view, struct outbuf *out, const death_t *d)

@@ -69,7 +69,8 @@ static int grow_tasks(struct live *l)
 
 int live_init(struct live *l, struct trace_view *view)
 {
-	*l = (struct live){.view = view, .more = true, .time_ns = view->start_ns};
+	*l = (struct live){
+		.view = view, .more = true, .time_ns = view->start_ns, .wish.flat = true};
 	l->job.view = view;
 	l->job.wish = &l->wish;
 	int err = func_ids_init(&l->job.ids, view);

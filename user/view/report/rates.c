@@ -316,9 +316,8 @@ static void put_json(const struct rates *r, const struct shown *at, uint32_t n, 
 	outbuf_text(out, line);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rate *f = at[i].rate;
-		outbuf_text(out, i ? ",\n{\"function\":\"" : "\n{\"function\":\"");
-		outbuf_json_text(out, f->name);
-		outbuf_text(out, "\",\"module\":\"");
+		outbuf_json(out, i ? ",\n{\"function\":" : "\n{\"function\":", f->name);
+		outbuf_text(out, ",\"module\":\"");
 		outbuf_json_text(out, at[i].module->name);
 		snprintf(line, sizeof(line),
 			 "\",\"calls\":%llu,\"least\":%.0f,\"most\":%.0f,\"on_s\":%.6f,\"n\":%u,"

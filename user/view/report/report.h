@@ -77,6 +77,7 @@ struct report {
 struct report_wish {
 	uint32_t slowest;   /* report->slow has so many calls at most */
 	uint64_t longer_ns; /* and only those that may have taken as long */
+	bool flat; /* calls, durations and what passed in the functions themselves, no more */
 };
 
 /* Counts what the view shows: its threads and modules, and within its time the calls that may have

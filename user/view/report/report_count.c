@@ -172,7 +172,8 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 	struct report_counter *c = &w->counters[id];
 	struct level *l = &w->levels[at];
 	*l = (struct level){.id = id, .outermost = !c->open++};
-	l->edge = report_edge_between(w, caller, id);
+	if (!w->job->wish->flat)
+		l->edge = report_edge_between(w, caller, id);
 	if (w->failed)
 		return;
 	w->was_open |= call_was_open(call) && !at;
@@ -182,8 +183,10 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 	c->calls += counts;
 	c->unsure += counts &&
 		     (call->from_ns < w->job->view->from_ns || call->to_ns > w->job->view->to_ns);
-	note_stretch(c, call);
-	w->edges[l->edge].calls += counts;
+	if (!w->job->wish->flat) {
+		note_stretch(c, call);
+		w->edges[l->edge].calls += counts;
+	}
 	move_on(w, call->from_ns, call->to_ns);
 	w->top = id;
 	touch_top(w);
@@ -198,7 +201,7 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t at, enum call
 	struct level *l = &w->levels[at];
 	struct report_counter *c = &w->counters[l->id];
 	c->open--;
-	if (l->outermost) {
+	if (l->outermost && !w->job->wish->flat) {
 		add_stay(w, &c->total, &c->covered_ns, &stack[at], from_ns, to_ns);
 		add_stay(w, &w->edges[l->edge].total, &w->edge_covered_ns[l->edge], &stack[at],
 			 from_ns, to_ns);

@@ -34,21 +34,17 @@ static void json_spread(struct report_show *s, const struct report_spread *sprea
 static void json_identity(struct report_show *s, uint32_t id)
 {
 	const struct report_func *f = &s->report.funcs[id];
-	outbuf_text(s->out, "\"function\":\"");
-	outbuf_json_text(s->out, report_show_name(s, id));
-	outbuf_char(s->out, '"');
+	outbuf_json(s->out, "\"function\":", report_show_name(s, id));
 	if (f->id.kind == FUNC_OF_PLAN) {
 		const struct pugmark_plan *plan = pugmark_trace_plan(s->view.trace, f->id.module);
-		outbuf_text(s->out, ",\"module\":\"");
-		outbuf_json_text(s->out, pugmark_trace_module_name(s->view.trace, f->id.module));
-		outbuf_format(s->out, "\",\"address\":\"%llx\"",
+		outbuf_json(s->out,
+			    ",\"module\":", pugmark_trace_module_name(s->view.trace, f->id.module));
+		outbuf_format(s->out, ",\"address\":\"%llx\"",
 			      (unsigned long long)plan->funcs[f->id.func].addr);
 		char hint[HINT_BYTES];
 		func_hint(&s->view, f->id.module, f->id.func, hint);
 		if (*hint) {
-			outbuf_text(s->out, ",\"hint\":\"");
-			outbuf_json_text(s->out, hint);
-			outbuf_char(s->out, '"');
+			outbuf_json(s->out, ",\"hint\":", hint);
 		}
 	} else if (f->id.kind == FUNC_IMPORT) {
 		outbuf_text(s->out, ",\"import\":true");

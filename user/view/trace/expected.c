@@ -69,13 +69,6 @@ void expected_text(struct pugmark_expectations *x, const struct trace_view *view
 	text_fitting(view, gap, &f, out);
 }
 
-static void json_name(struct outbuf *out, const char *key, const char *name)
-{
-	outbuf_format(out, ",\"%s\":\"", key);
-	outbuf_json_text(out, name);
-	outbuf_char(out, '"');
-}
-
 void expected_json(struct pugmark_expectations *x, const struct trace_view *view,
 		   const struct pugmark_gap *gap, struct outbuf *out)
 {
@@ -84,17 +77,17 @@ void expected_json(struct pugmark_expectations *x, const struct trace_view *view
 	outbuf_text(out, ",\"address\":\"");
 	outbuf_hex(out, gap->addr);
 	outbuf_char(out, '"');
-	json_name(out, "function", func_at(view, gap));
+	outbuf_json(out, ",\"function\":", func_at(view, gap));
 	if (gap->was.func == PUGMARK_NONE)
 		return;
 	struct pugmark_expected f = pugmark_expectations_at(x, gap);
-	json_name(out, "after", was_func(view, gap, gap->was.func));
+	outbuf_json(out, ",\"after\":", was_func(view, gap, gap->was.func));
 	outbuf_text(out, ",\"expected\":[");
 	for (uint32_t i = 0; i < f.n; i++) {
 		outbuf_text(out, i ? ",{\"address\":\"" : "{\"address\":\"");
 		outbuf_hex(out, f.addr[i]);
 		outbuf_char(out, '"');
-		json_name(out, "function", was_func(view, gap, f.func[i]));
+		outbuf_json(out, ",\"function\":", was_func(view, gap, f.func[i]));
 		outbuf_char(out, '}');
 	}
 	outbuf_format(out,

@@ -5,9 +5,11 @@
 
 #include "user/view/trace/trace_view.h"
 
-/* Says on stderr that the view, which is open, shows no call of a recording that has events, and
- * from when to when these are. Nothing where nothing was recorded: trace_view_status() says that.
- */
-void say_left_out(const struct trace_view *view);
+/* The view, which is open, shows no call and no gap of a recording that has events: -ENODATA, with
+ * @diag saying so, and from when to when these are. 0 where the
+ * recording is not whole, which is said: the exit status tells of that. */
+int left_out(const struct trace_view *view, struct pugmark_diag *diag);
+/* The same of a threshold of time, which is an answer and no error: says it on stderr. */
+void say_none_longer(const struct trace_view *view);
 
 #endif
