@@ -75,14 +75,34 @@ static void time_steps(struct sizing *s, struct wet_stream *w, size_t n)
 	s->out->step_ns[0] = 1e9 * (now() - start) / (2.0 * (double)n);
 }
 
+/* What a byte in blocks costs beside one of a predictor: by what a step takes. */
+static double cost_of_blocks(const struct sizing *s)
+{
+	return s->out->step_ns[0] && s->out->step_ns[1] ? s->out->step_ns[1] / s->out->step_ns[0]
+							: 1;
+}
+
+/* Whether its beginning says that no predictor comes near the blocks. */
+static bool is_for_blocks(struct sizing *s, const uint64_t *values, size_t n)
+{
+	struct wet_choice best;
+	size_t tried = n < TRIAL ? n : TRIAL;
+	if (n < 2 * TRIAL)
+		return false;
+	s->no_memory |= !wet_stream_choose(values, tried, &best);
+	return !s->no_memory && s->out->step_ns[0] &&
+	       2 * cost_of_blocks(s) * (double)in_blocks(s, values, tried) < (double)best.bits / 8;
+}
+
 /* Tier two of one stream of @n values of @width bytes; returns its bytes. */
 static uint64_t compress(struct sizing *s, const uint64_t *values, size_t n, unsigned width)
 {
 	uint64_t best = (uint64_t)n * width + 1;
 	int store = WET_STORE_RAW;
+	bool blocks = is_for_blocks(s, values, n), predicted = n > 2 && !blocks;
 	s->out->streams++;
-	struct wet_stream *w = n > 2 ? wet_stream_best(values, n, TRIAL) : NULL;
-	s->no_memory |= n > 2 && !w;
+	struct wet_stream *w = predicted ? wet_stream_best(values, n, TRIAL) : NULL;
+	s->no_memory |= predicted && !w;
 	if (w && wet_stream_bits(w) / 8 + 1 < best) {
 		best = wet_stream_bits(w) / 8 + 1;
 		store = wet_stream_predictor(w, NULL);
@@ -93,10 +113,8 @@ static uint64_t compress(struct sizing *s, const uint64_t *values, size_t n, uns
 	if (n >= BLOCKS_FROM) {
 		/* Where it wins on size times the cost of a step. */
 		uint64_t bytes = in_blocks(s, values, n);
-		double cost = s->out->step_ns[0] && s->out->step_ns[1]
-				      ? s->out->step_ns[1] / s->out->step_ns[0]
-				      : 1;
-		if ((double)bytes * (store == WET_STORE_RAW ? 1 : cost) < (double)best) {
+		double cost = store == WET_STORE_RAW ? 1 : cost_of_blocks(s);
+		if ((double)bytes * cost < (double)best) {
 			best = bytes;
 			store = WET_STORE_BLOCKS;
 		}

@@ -291,28 +291,40 @@ struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context
 	return w;
 }
 
-struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial)
+/* Entries of a table for @n values. */
+static unsigned table_bits_for(size_t n)
 {
-	static const unsigned contexts[] = {1, 2, 4};
-	size_t least = SIZE_MAX, tried = n < trial ? n : trial;
-	enum wet_predictor best = WET_FCM;
-	unsigned context = 1, bits = 4;
+	unsigned bits = 4;
 	while (bits < 16 && (size_t)1 << bits < n)
 		bits++;
+	return bits;
+}
+
+bool wet_stream_choose(const uint64_t *values, size_t n, struct wet_choice *out)
+{
+	static const unsigned contexts[] = {1, 2, 4};
+	unsigned few = table_bits_for(n);
+	*out = (struct wet_choice){.bits = SIZE_MAX};
 	for (int p = 0; p < WET_PREDICTORS; p++)
 		for (unsigned c = 0; c < 3; c++) {
-			struct wet_stream *w = wet_stream_new((enum wet_predictor)p, contexts[c],
-							      bits, values, tried);
+			struct wet_stream *w =
+				wet_stream_new((enum wet_predictor)p, contexts[c], few, values, n);
 			if (!w)
-				return NULL;
-			if (wet_stream_bits(w) < least) {
-				least = wet_stream_bits(w);
-				best = (enum wet_predictor)p;
-				context = contexts[c];
-			}
+				return false;
+			if (wet_stream_bits(w) < out->bits)
+				*out = (struct wet_choice){wet_stream_bits(w),
+							   (enum wet_predictor)p, contexts[c]};
 			wet_stream_free(w);
 		}
-	return wet_stream_new(best, context, bits, values, n);
+	return true;
+}
+
+struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial)
+{
+	struct wet_choice best;
+	if (!wet_stream_choose(values, n < trial ? n : trial, &best))
+		return NULL;
+	return wet_stream_new(best.predictor, best.context, table_bits_for(n), values, n);
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */
@@ -327,9 +339,22 @@ size_t wet_stream_position(const struct wet_stream *w)
 	return w->position;
 }
 
+/* A value that was a miss stands in a table until another one takes its place. */
+static size_t bits_of_table(const struct wet_stream *w, const struct side *s)
+{
+	size_t entries = is_fcm(w) ? (size_t)1 << w->table_bits : w->context, bits = 0;
+	for (size_t i = 0; i < entries; i++)
+		if (s->table[i])
+			bits += word_bits(s->table[i]) + (is_fcm(w) ? w->table_bits : 0);
+	return bits;
+}
+
 size_t wet_stream_bits(const struct wet_stream *w)
 {
-	return w->side[0].bits + w->side[1].bits + 64 * w->window + 8;
+	size_t bits = 64 * w->window + 8;
+	for (int i = 0; i < 2; i++)
+		bits += w->side[i].bits + bits_of_table(w, &w->side[i]);
+	return bits;
 }
 
 enum wet_predictor wet_stream_predictor(const struct wet_stream *w, unsigned *context)

@@ -33,14 +33,21 @@ struct wet_stream;
  * window is at the start then. Returns NULL where memory is out. */
 struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context,
 				  unsigned table_bits, const uint64_t *values, size_t n);
-/* The predictor that compresses the first @trial of the values best, of all with contexts 1, 2 and
- * 4 (the paper: three of each). */
+/* The predictor that compresses @n values best, of all with contexts 1, 2 and 4 (the paper: three
+ * of each). False: out of memory. */
+struct wet_choice {
+	size_t bits;
+	enum wet_predictor predictor;
+	unsigned context;
+};
+bool wet_stream_choose(const uint64_t *values, size_t n, struct wet_choice *out);
+/* By the one that compresses the first @trial of the values best. */
 struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial);
 void wet_stream_free(struct wet_stream *stream);
 
 size_t wet_stream_length(const struct wet_stream *stream);
-/* Bits that the compressed sides, the window and the predictor's name take, tables not counted:
- * they are empty at both ends of the stream and follow from the rest. */
+/* Bits that the compressed sides, the entries that their tables have, the window and the
+ * predictor's name take. */
 size_t wet_stream_bits(const struct wet_stream *stream);
 enum wet_predictor wet_stream_predictor(const struct wet_stream *stream, unsigned *context);
 
