@@ -22,6 +22,7 @@ struct wet_graph {
 	uint32_t room_nodes;
 	uint32_t n_stmts;
 	uint32_t *node_of; /* of a statement */
+	struct wet_stmt *stmts;
 	size_t room_stmts;
 	struct wet_edges edges;
 	struct wet_totals totals;
@@ -72,6 +73,7 @@ void wet_graph_free(struct wet_graph *g)
 	wet_edges_deinit(&g->edges);
 	free(g->nodes);
 	free(g->node_of);
+	free(g->stmts);
 	free(g->defs);
 	free(g->results);
 	free(g);
@@ -178,12 +180,17 @@ static bool make_node(struct wet_graph *g, struct wet_node *n, uint32_t n_blocks
 		size_t room = 2 * g->room_stmts + n->n_stmts + 1024;
 		uint32_t *node_of = realloc(g->node_of, room * sizeof(*node_of));
 		g->node_of = node_of ? node_of : g->node_of;
-		g->room_stmts = node_of ? room : g->room_stmts;
+		struct wet_stmt *stmts = realloc(g->stmts, room * sizeof(*stmts));
+		g->stmts = stmts ? stmts : g->stmts;
+		g->room_stmts = node_of && stmts ? room : g->room_stmts;
 	}
 	bool fine = l && l->value_inputs && g->n_stmts + n->n_stmts <= g->room_stmts;
 	for (uint32_t i = 0; fine && i < n_blocks; i++)
-		for (unsigned k = 0; k < g->blocks[i]->n_insns; k++, s++)
+		for (unsigned k = 0; k < g->blocks[i]->n_insns; k++, s++) {
 			look(l, n, &g->blocks[i]->insns[k], s);
+			g->stmts[g->n_stmts + s] = (struct wet_stmt){
+				g->blocks[i]->block->insns[k].ip, g->blocks[i]->insns[k].n_results};
+		}
 	fine = fine && make_groups(n, l);
 	for (uint32_t i = 0; fine && i < n->n_stmts; i++)
 		g->node_of[g->n_stmts + i] = n - g->nodes;
@@ -410,6 +417,12 @@ const struct wet_node *wet_graph_nodes(const struct wet_graph *g, uint32_t *n)
 {
 	*n = g->paths.n;
 	return g->nodes;
+}
+
+const struct wet_stmt *wet_graph_stmts(const struct wet_graph *g, uint32_t *n)
+{
+	*n = g->n_stmts;
+	return g->stmts;
 }
 
 const struct wet_edges *wet_graph_edges(const struct wet_graph *g)

@@ -39,6 +39,11 @@ struct wet_node {
 	uint32_t *next, n_next; /* nodes that were executed behind it */
 };
 
+struct wet_stmt {
+	uint64_t ip; /* run-time */
+	uint8_t n_results;
+};
+
 struct wet_graph;
 
 /* To be fed by dep_build_watch() with wet_graph_watch. NULL: out of memory. */
@@ -51,6 +56,8 @@ void wet_graph_watch(void *graph, const struct dep_trace *trace, const struct de
 int wet_graph_finish(struct wet_graph *graph, const struct dep_trace *trace);
 
 const struct wet_node *wet_graph_nodes(const struct wet_graph *graph, uint32_t *n);
+/* By number, those of a node together. */
+const struct wet_stmt *wet_graph_stmts(const struct wet_graph *graph, uint32_t *n);
 const struct wet_edges *wet_graph_edges(const struct wet_graph *graph);
 /* Totals of the window. */
 struct wet_totals {

@@ -3,22 +3,20 @@
  * value eight: the paper's, but for values, which are words of 32 bits there. */
 #include "offline/wet/sizes.h"
 
-#include "offline/base/codec.h"
-#include "offline/wet/stream.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { TRIAL = 1024, BLOCK = 4096, BLOCKS_FROM = 256, TIMED = 4096 };
+enum { TRIAL = 1024 };
 
 struct sizing {
 	struct wet_sizes *out;
-	struct codec *codec;
+	const struct wet_sink *sink; /* NULL: nobody keeps them */
+	struct wet_packer *packer;
+	struct bytes stored;
 	uint64_t *values; /* room for the longest stream */
-	uint8_t *packed, *unpacked;
-	bool no_memory;
+	int err;
 };
 
 static double now(void)
@@ -28,107 +26,26 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Differences in as few bytes as they need. */
-static size_t pack(const uint64_t *values, size_t n, uint64_t before, uint8_t *out)
+/* Tier two of one stream of @n values; returns its bytes. */
+static uint64_t compress(struct sizing *s, const uint64_t *values, size_t n)
 {
-	size_t len = 0;
-	for (size_t i = 0; i < n; before = values[i++]) {
-		int64_t d = (int64_t)(values[i] - before);
-		uint64_t z = (uint64_t)d << 1 ^ (uint64_t)(d >> 63);
-		for (; z > 127; z >>= 7)
-			out[len++] = (uint8_t)(z | 128);
-		out[len++] = (uint8_t)z;
-	}
-	return len;
-}
-
-/* Bytes of @n values in blocks, each with eight bytes of index. */
-static uint64_t in_blocks(struct sizing *s, const uint64_t *values, size_t n)
-{
-	uint64_t bytes = 0;
-	bool timed = false;
-	for (size_t i = 0; i < n; i += BLOCK) {
-		size_t part = n - i < BLOCK ? n - i : BLOCK;
-		size_t len = pack(values + i, part, i ? values[i - 1] : 0, s->unpacked);
-		uint8_t kind;
-		size_t packed = codec_compress(s->codec, s->unpacked, len, s->packed, &kind);
-		bytes += packed + 8;
-		if (s->out->step_ns[1] || part != BLOCK || timed)
-			continue;
-		/* A step is a part of what a block costs. */
-		double start = now();
-		codec_expand(s->codec, kind, s->packed, packed, s->unpacked, len);
-		s->out->step_ns[1] = 1e9 * (now() - start) / BLOCK + 1;
-		timed = true;
-	}
-	return bytes;
-}
-
-static void time_steps(struct sizing *s, struct wet_stream *w, size_t n)
-{
-	uint64_t v;
-	double start = now();
-	for (size_t i = 0; i < n; i++)
-		wet_stream_next(w, &v);
-	for (size_t i = 0; i < n; i++)
-		wet_stream_previous(w, &v);
-	s->out->step_ns[0] = 1e9 * (now() - start) / (2.0 * (double)n);
-}
-
-/* What a byte in blocks costs beside one of a predictor: by what a step takes. */
-static double cost_of_blocks(const struct sizing *s)
-{
-	return s->out->step_ns[0] && s->out->step_ns[1] ? s->out->step_ns[1] / s->out->step_ns[0]
-							: 1;
-}
-
-/* Whether its beginning says that no predictor comes near the blocks. */
-static bool is_for_blocks(struct sizing *s, const uint64_t *values, size_t n)
-{
-	struct wet_choice best;
-	size_t tried = n < TRIAL ? n : TRIAL;
-	if (n < 2 * TRIAL)
-		return false;
-	s->no_memory |= !wet_stream_choose(values, tried, &best);
-	return !s->no_memory && s->out->step_ns[0] &&
-	       2 * cost_of_blocks(s) * (double)in_blocks(s, values, tried) < (double)best.bits / 8;
-}
-
-/* Tier two of one stream of @n values of @width bytes; returns its bytes. */
-static uint64_t compress(struct sizing *s, const uint64_t *values, size_t n, unsigned width)
-{
-	uint64_t best = (uint64_t)n * width + 1;
-	int store = WET_STORE_RAW;
-	bool blocks = is_for_blocks(s, values, n), predicted = n > 2 && !blocks;
+	enum wet_store store;
+	s->stored.len = 0;
+	if (!wet_packer_put(s->packer, values, n, &s->stored, &store))
+		s->err = -ENOMEM;
+	if (!s->err && s->sink)
+		s->err = s->sink->put(s->sink->ctx, s->stored.data, s->stored.len);
 	s->out->streams++;
-	struct wet_stream *w = predicted ? wet_stream_best(values, n, TRIAL) : NULL;
-	s->no_memory |= predicted && !w;
-	if (w && wet_stream_bits(w) / 8 + 1 < best) {
-		best = wet_stream_bits(w) / 8 + 1;
-		store = wet_stream_predictor(w, NULL);
-	}
-	if (w && !s->out->step_ns[0] && n >= TIMED)
-		time_steps(s, w, n);
-	wet_stream_free(w);
-	if (n >= BLOCKS_FROM) {
-		/* Where it wins on size times the cost of a step. */
-		uint64_t bytes = in_blocks(s, values, n);
-		double cost = store == WET_STORE_RAW ? 1 : cost_of_blocks(s);
-		if ((double)bytes * cost < (double)best) {
-			best = bytes;
-			store = WET_STORE_BLOCKS;
-		}
-	}
 	s->out->chosen[store]++;
-	s->out->bytes[store] += best;
-	return best;
+	s->out->bytes[store] += s->stored.len;
+	return s->stored.len;
 }
 
 static uint64_t compress_words(struct sizing *s, const uint32_t *words, size_t n, size_t stride)
 {
 	for (size_t i = 0; i < n; i++)
 		s->values[i] = words[i * stride];
-	return compress(s, s->values, n, 4);
+	return compress(s, s->values, n);
 }
 
 static void size_node(struct sizing *s, const struct wet_node *n)
@@ -139,7 +56,7 @@ static void size_node(struct sizing *s, const struct wet_node *n)
 	o->times.tier2 += compress_words(s, n->times, n->executions, 1);
 	o->values.original += 8 * (uint64_t)n->n_values * n->executions;
 	o->edge_labels += n->n_inner * n->executions;
-	for (uint32_t k = 0; k < n->n_groups && !s->no_memory; k++) {
+	for (uint32_t k = 0; k < n->n_groups && !s->err; k++) {
 		const struct wet_group *g = &n->groups[k];
 		o->values.tier1 += 8 * (uint64_t)g->width * g->n_uvals;
 		if (g->n_uvals > 1) {
@@ -149,7 +66,7 @@ static void size_node(struct sizing *s, const struct wet_node *n)
 		for (uint32_t v = 0; v < g->width; v++) {
 			for (size_t i = 0; i < g->n_uvals; i++)
 				s->values[i] = g->uvals[i * g->width + v];
-			o->values.tier2 += compress(s, s->values, g->n_uvals, 8);
+			o->values.tier2 += compress(s, s->values, g->n_uvals);
 		}
 	}
 }
@@ -157,7 +74,7 @@ static void size_node(struct sizing *s, const struct wet_node *n)
 static void size_edges(struct sizing *s, const struct wet_edges *edges)
 {
 	struct wet_sizes *o = s->out;
-	for (uint32_t i = 0; i < edges->n && !s->no_memory; i++) {
+	for (uint32_t i = 0; i < edges->n && !s->err; i++) {
 		const struct wet_edge *e = &edges->at[i];
 		o->edge_labels += e->n;
 		o->edge_labels_kept += e->n_times / 2;
@@ -276,7 +193,7 @@ static int walk(const struct wet_graph *graph, struct sizing *s)
 static size_t longest(const struct wet_graph *graph)
 {
 	uint32_t n;
-	size_t most = BLOCK;
+	size_t most = 1;
 	const struct wet_node *nodes = wet_graph_nodes(graph, &n);
 	const struct wet_edges *edges = wet_graph_edges(graph);
 	for (uint32_t i = 0; i < n; i++)
@@ -286,26 +203,24 @@ static size_t longest(const struct wet_graph *graph)
 	return most;
 }
 
-int wet_sizes_of(const struct wet_graph *graph, struct wet_sizes *out)
+int wet_sizes_of(const struct wet_graph *graph, const struct wet_sink *sink, struct wet_sizes *out)
 {
-	enum { WORST = 10 }; /* bytes of a difference */
-	struct sizing s = {.out = out, .codec = codec_new()};
+	struct sizing s = {.out = out, .sink = sink, .packer = wet_packer_new()};
 	uint32_t n;
 	const struct wet_node *nodes = wet_graph_nodes(graph, &n);
 	*out = (struct wet_sizes){0};
 	s.values = malloc(longest(graph) * sizeof(*s.values));
-	s.unpacked = malloc(BLOCK * WORST);
-	s.packed = malloc(codec_bound(BLOCK * WORST));
-	s.no_memory = !s.codec || !s.values || !s.unpacked || !s.packed;
-	for (uint32_t i = 0; i < n && !s.no_memory; i++)
+	s.err = s.packer && s.values ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < n && !s.err; i++)
 		size_node(&s, &nodes[i]);
-	if (!s.no_memory)
+	if (!s.err)
 		size_edges(&s, wet_graph_edges(graph));
-	if (!s.no_memory)
-		s.no_memory = walk(graph, &s) < 0;
-	codec_free(s.codec);
+	if (!s.err) {
+		wet_packer_steps(s.packer, &out->step_ns[0], &out->step_ns[1]);
+		s.err = walk(graph, &s);
+	}
+	wet_packer_free(s.packer);
+	bytes_deinit(&s.stored);
 	free(s.values);
-	free(s.unpacked);
-	free(s.packed);
-	return s.no_memory ? -ENOMEM : 0;
+	return s.err;
 }

@@ -5,17 +5,20 @@
 #define OFFLINE_WET_SIZES_H
 
 #include "offline/wet/graph.h"
+#include "offline/wet/stored.h"
 
 /* In bytes. */
 struct wet_size {
 	uint64_t original, tier1, tier2;
 };
 
-/* What a stream was stored by. */
-enum wet_store {
-	WET_STORE_RAW = 4, /* 0 to 3: enum wet_predictor */
-	WET_STORE_BLOCKS,  /* differences, compressed in blocks with an index */
-	WET_STORES,
+/* Takes each stream as it is stored, in this order: of each node its timestamps, and of each of its
+ * groups the pattern, if there is more than one tuple, and the values of each statement; then of
+ * each edge with labels of its own those of the consumer and of the producer. 0 or -errno, which
+ * ends it. */
+struct wet_sink {
+	int (*put)(void *ctx, const uint8_t *bytes, size_t len);
+	void *ctx;
 };
 
 struct wet_sizes {
@@ -29,7 +32,7 @@ struct wet_sizes {
 	bool walk_right;			/* it was the control flow, both ways */
 };
 
-/* 0 or -ENOMEM. */
-int wet_sizes_of(const struct wet_graph *graph, struct wet_sizes *out);
+/* Compresses all streams; @sink may be NULL. 0, -ENOMEM, or what the sink said. */
+int wet_sizes_of(const struct wet_graph *graph, const struct wet_sink *sink, struct wet_sizes *out);
 
 #endif

@@ -10,8 +10,11 @@
  */
 #include "offline/wet/stream.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { TABLE_BITS_MAX = 16 };
 
 /* Entries of one side. */
 struct side {
@@ -295,7 +298,7 @@ struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context
 static unsigned table_bits_for(size_t n)
 {
 	unsigned bits = 4;
-	while (bits < 16 && (size_t)1 << bits < n)
+	while (bits < TABLE_BITS_MAX && (size_t)1 << bits < n)
 		bits++;
 	return bits;
 }
@@ -325,6 +328,121 @@ struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t tria
 	if (!wet_stream_choose(values, n < trial ? n : trial, &best))
 		return NULL;
 	return wet_stream_new(best.predictor, best.context, table_bits_for(n), values, n);
+}
+
+/* --- as bytes: all of it is in the right side then -------------------------------------------- */
+
+/* context, bits of tables; hits, a bit each; how many words, their lengths in bytes, two in a byte,
+ * and the words; how many entries of the table are not 0, and of each how many are in between, and
+ * its value. */
+void wet_stream_save(const struct wet_stream *w, struct bytes *to)
+{
+	const struct side *s = &w->side[1];
+	uint8_t head[2] = {(uint8_t)w->context, (uint8_t)w->table_bits}, pair = 0;
+	size_t entries = is_fcm(w) ? (size_t)1 << w->table_bits : w->context, used = 0, last = 0;
+	bytes_put(to, head, sizeof(head));
+	bytes_put(to, s->hits, (s->n + 7) / 8);
+	bytes_put_varint(to, s->n_words);
+	for (size_t i = 0; i < s->n_words; i++) {
+		pair |= (uint8_t)((word_bits(s->words[i]) - 4) / 8 << 4 * (i % 2));
+		if (i % 2 || i + 1 == s->n_words) {
+			bytes_put(to, &pair, 1);
+			pair = 0;
+		}
+	}
+	for (size_t i = 0; i < s->n_words; i++)
+		bytes_put(to, &s->words[i], (word_bits(s->words[i]) - 4) / 8);
+	for (size_t i = 0; i < entries; i++)
+		used += s->table[i] != 0;
+	bytes_put_varint(to, used);
+	for (size_t i = 0; i < entries; i++)
+		if (s->table[i]) {
+			bytes_put_varint(to, i - last);
+			bytes_put_varint(to, s->table[i]);
+			last = i;
+		}
+}
+
+static bool load_words(struct side *s, struct cursor *in)
+{
+	uint64_t n;
+	if (!cursor_varint(in, &n) || n > s->n || (n + 1) / 2 > (uint64_t)(in->end - in->at))
+		return false;
+	const uint8_t *lengths = in->at;
+	in->at += (n + 1) / 2;
+	for (uint64_t i = 0; i < n; i++) {
+		unsigned len = lengths[i / 2] >> 4 * (i % 2) & 15;
+		uint64_t word = 0;
+		if (len > 8 || len > (uint64_t)(in->end - in->at))
+			return false;
+		memcpy(&word, in->at, len);
+		in->at += len;
+		if (!put_word(s, word))
+			return false;
+	}
+	return true;
+}
+
+static bool load_table(struct side *s, size_t entries, struct cursor *in)
+{
+	uint64_t used, at = 0, gap;
+	if (!cursor_varint(in, &used) || used > entries)
+		return false;
+	for (uint64_t i = 0; i < used; i++) {
+		if (!cursor_varint(in, &gap) || gap >= entries - at)
+			return false;
+		at += gap;
+		if (!cursor_varint(in, &s->table[at]))
+			return false;
+	}
+	return in->at == in->end;
+}
+
+/* Whether each entry can be popped: of FCM a miss has a word, of the others each has one, which of
+ * a hit is a place in the table. */
+static bool is_sound(const struct wet_stream *w)
+{
+	const struct side *s = &w->side[1];
+	size_t misses = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		bool hit = s->hits[i / 64] >> i % 64 & 1;
+		misses += !hit;
+		if (!is_fcm(w) && (s->n_words != s->n || (hit && s->words[i] >= w->context)))
+			return false;
+	}
+	return !is_fcm(w) || misses == s->n_words;
+}
+
+int wet_stream_load(enum wet_predictor predictor, uint64_t n, const uint8_t *bytes, size_t len,
+		    struct wet_stream **out)
+{
+	struct cursor in = {bytes, bytes + len};
+	uint8_t context, bits;
+	if (!cursor_byte(&in, &context) || !cursor_byte(&in, &bits) || !context ||
+	    context > WET_CONTEXT_MAX || bits < 2 || bits > TABLE_BITS_MAX ||
+	    n > 8 * (uint64_t)(in.end - in.at))
+		return -EBADMSG;
+	struct wet_stream *w = wet_stream_new(predictor, context, bits, NULL, 0);
+	if (!w)
+		return -ENOMEM;
+	struct side *s = &w->side[1];
+	s->hits = calloc(n / 64 + 1, sizeof(*s->hits));
+	if (!s->hits) {
+		wet_stream_free(w);
+		return -ENOMEM;
+	}
+	s->room = 64 * (n / 64 + 1);
+	s->n = n;
+	memcpy(s->hits, in.at, (n + 7) / 8);
+	in.at += (n + 7) / 8;
+	w->length = n;
+	if (!load_words(s, &in) || !load_table(s, is_fcm(w) ? (size_t)1 << bits : context, &in) ||
+	    !is_sound(w)) {
+		wet_stream_free(w);
+		return -EBADMSG;
+	}
+	*out = w;
+	return 0;
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */

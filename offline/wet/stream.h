@@ -12,9 +12,7 @@
 #ifndef OFFLINE_WET_STREAM_H
 #define OFFLINE_WET_STREAM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "offline/base/varint.h"
 
 enum wet_predictor {
 	WET_FCM,    /* the value that stood in this context the last time */
@@ -44,6 +42,13 @@ bool wet_stream_choose(const uint64_t *values, size_t n, struct wet_choice *out)
 /* By the one that compresses the first @trial of the values best. */
 struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial);
 void wet_stream_free(struct wet_stream *stream);
+
+/* Appends the stream, whose window is at the start, to @to: all but its predictor and its length.
+ */
+void wet_stream_save(const struct wet_stream *stream, struct bytes *to);
+/* The stream of @n values that @bytes are. Returns 0, -EBADMSG: they are none, or -ENOMEM. */
+int wet_stream_load(enum wet_predictor predictor, uint64_t n, const uint8_t *bytes, size_t len,
+		    struct wet_stream **out);
 
 size_t wet_stream_length(const struct wet_stream *stream);
 /* Bits that the compressed sides, the entries that their tables have, the window and the

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # wet.sh: the whole execution trace of gzip and bc has every instruction that was executed, once; its
 # control flow, walked over compressed timestamps alone, is the one that was taken, both ways; each
-# tier takes less than the one before.
+# tier takes less than the one before; and in a file it is the same.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -33,6 +33,70 @@ w = json.load(open("out"))
 assert abs(w["statements"] - 50000) < 64 and w["walk"], w'
 run 0 wet packed
 claim 'as tables' is "$(grep -c '^Table' out)" 3
+
+# In a file, which is read back: the same tables, and what the program has printed.
+cat >steps.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned table[300];
+__attribute__((noinline)) static unsigned step(unsigned x)
+{
+	unsigned y;
+	__asm__ volatile(".globl multiply\nmultiply: imul $1103515245, %1, %0" : "=r"(y) : "r"(x));
+	return y;
+}
+int main(int argc, char **argv)
+{
+	unsigned x = atoi(argv[1]), all = 0;
+	for (int i = 0; i < 300; i++) {
+		x = step(x) + 12345;
+		__asm__ volatile(".globl put\nput: mov %1, %0" : "=m"(table[i]) : "r"(x));
+	}
+	for (int i = 299; i >= 0; i--)
+		__asm__ volatile(".globl gather\ngather: add %1, %0" : "+r"(all) : "m"(table[i]));
+	for (int i = 0; i < 300; i++)
+		printf("0x%x\n", table[i] - 12345);
+	return all == 0;
+}
+C
+${CC:-cc} -O1 -o steps steps.c || skip 'no compiler'
+address() { nm steps | awk -v n="$1" '$3 == n { print "0x" $1 }'; }
+run 0 record -q --level values -o steps.rec -- ./steps 5
+mv out printed
+run 0 wet -o steps.wet steps.rec --format json
+mv out made
+run 0 wet steps.wet --format json
+claim 'the file has the same sizes' python3 -c 'import json
+a, b = json.load(open("made")), json.load(open("out"))
+assert all(a[k] == b[k] for k in a if not k.endswith("_s") and k != "walk"), (a, b)'
+claim 'it is for its owner alone' is "$(stat -c %a steps.wet)" 600
+run 0 wet steps.wet --values "$(address multiply)" --limit 1000
+awk '{ print $2 }' out >values
+claim 'each value that an instruction has computed' same printed values
+run 0 wet steps.wet --blocks --limit 100000
+mv out forward
+claim 'the nodes, from 1 on' is "$(awk '{ print $1 }' forward | sort -n | uniq | wc -l)" "$(wc -l <forward)"
+run 0 wet steps.wet --blocks --backward --limit 100000
+claim 'backward is forward' same forward <(tac out)
+run 0 wet steps.wet --blocks --times 40:60
+claim 'in the middle' same <(sed -n '40,60p' forward) out
+run 0 wet steps.wet --blocks --times 40:60 --backward
+claim 'in the middle, backward' same <(sed -n '40,60p' forward) <(tac out)
+run 0 wet steps.wet --depends "$(address gather)" --limit 1000 --format json
+claim 'the last that was stored is the first that is read' python3 -c 'import json, sys
+edges = [e for e in json.load(open("out"))["edges"] if int(e["address"], 16) == int(sys.argv[1], 16)]
+pairs = sorted((p[0], -p[1]) for e in edges for p in e["times"]) # two may be of one node
+assert len(pairs) == 300, len(pairs)
+made = [-p[1] for p in pairs]
+assert made == sorted(made, reverse=True) and len(set(made)) == 300, made' "$(address put)"
+run 1 wet steps.wet --values 0x3
+claim 'an address that is not there is said' grep -q 'no instruction at 0x3 was executed' err
+head -c 3000 steps.wet >cut.wet
+run 1 wet cut.wet
+claim 'half a file is refused' grep -q 'is no WET, or damaged' err
+run 2 wet steps.rec --blocks
+run 2 wet steps.wet --window 1:2
+run 2 wet steps.wet --backward
 run 2 wet packed --window 5
 run 2 wet
 run 1 wet nowhere

@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cmd_wet.c: `pugmark wet DIR`: the whole execution trace of a recording of level values, and what
- * it takes, as the tables of the WET paper (Zhang and Gupta, MICRO-37, 2004) have it. */
-#include "offline/wet/sizes.h"
+/* cmd_wet.c: `pugmark wet DIR`: the whole execution trace of a recording of level values, in a
+ * file, and what it takes, as the tables of the WET paper (Zhang and Gupta, MICRO-37, 2004) have
+ * it; and `pugmark wet FILE`, which asks such a file. */
+#include "offline/wet/file.h"
 #include "user/cli/command.h"
+#include "user/cli/numbers.h"
+#include "user/values/show/value_names.h"
+#include "user/wet/wet_show.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+enum wet_question { ASK_SIZES, ASK_BLOCKS, ASK_VALUES, ASK_DEPENDS };
 
 struct wet_options {
-	const char *dir;
+	const char *dir; /* or the file */
+	const char *output;
 	uint64_t from, to;
-	bool json;
+	enum wet_question question;
+	struct wet_asked asked;
+	bool window, stats, json;
 };
 
 struct wet_made {
@@ -23,21 +35,31 @@ struct wet_made {
 	uint32_t nodes;
 	double built_s, compressed_s;
 	bool partial;
+	bool read; /* from a file: nothing was timed */
 };
 
 static void help(void)
 {
-	puts("usage: pugmark wet [options] DIR\n\n"
-	     "Makes the whole execution trace of a recording of level values: nodes with "
-	     "timestamps, "
-	     "values by\ngroups, dependences with labels, each stream compressed so that it can be "
-	     "walked both ways;\nand prints what it takes, as the tables of the paper on WETs "
-	     "do.\n\n"
+	puts("usage: pugmark wet [options] DIR\n"
+	     "       pugmark wet [options] FILE\n\n"
+	     "Makes the whole execution trace of DIR, a recording of level values: nodes with "
+	     "timestamps,\nvalues by groups, dependences with labels, each stream compressed so "
+	     "that "
+	     "it can be walked both\nways; and prints what it takes, as the tables of the paper on "
+	     "WETs do. With -o it is kept in a\nfile, which is then asked:\n\n"
 	     "      --window FROM:TO   only instructions FROM to TO (all)\n"
+	     "  -o, --output FILE      write it there\n\n"
+	     "Of a FILE that was written so (without any: the tables):\n"
+	     "      --stats            the tables\n"
+	     "      --blocks           the nodes that were executed, one behind the other\n"
+	     "      --values 0xADDRESS   what the instruction there computed, each time\n"
+	     "      --depends 0xADDRESS  whose results it read, and when these were made\n"
+	     "      --times FROM:TO    only with these timestamps, both counted (all)\n"
+	     "      --backward         with --blocks: the last first\n"
+	     "      --limit N          at most so many lines (100)\n"
 	     "      --format text|json\n\n"
 	     "Exit status: 0; 3 where the recording's values end in a gap; 1 for an error, 2 for "
-	     "wrong "
-	     "usage.");
+	     "wrong\nusage.");
 }
 
 static double now(void)
@@ -68,6 +90,41 @@ static int feed(const struct wet_options *o, struct value_run *run, struct wet_g
 	return err ? out_of_memory(o, diag) : 0;
 }
 
+static const char *place_at(void *ctx, uint64_t ip, uint32_t *module, uint64_t *addr)
+{
+	return value_names_at(ctx, ip, module, addr);
+}
+
+static const char *module_name(void *ctx, uint32_t module)
+{
+	return value_names_file(ctx, module);
+}
+
+/* Compresses @graph, to a file if one was asked for. */
+static int compress(const struct wet_options *o, const struct wet_graph *graph,
+		    struct value_replay *replay, struct wet_made *made, struct pugmark_diag *diag)
+{
+	struct value_names *names;
+	if (!o->output)
+		return wet_sizes_of(graph, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
+	int err = value_names_open(o->dir, value_replay_captures(replay), &names, diag);
+	if (err)
+		return err;
+	struct wet_places places = {place_at, module_name, value_names_modules(names), names};
+	/* It holds what memory held. */
+	int fd = open(o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd >= 0 && !out)
+		close(fd);
+	err = out ? wet_file_write(graph, &places, made->partial, out, &made->sizes) : -errno;
+	if (out && fclose(out) && !err)
+		err = -errno;
+	value_names_free(names);
+	return err ? pugmark_diag_set(diag, err, o->output, PUGMARK_NO_OFFSET, "cannot write: %s",
+				      strerror(-err))
+		   : 0;
+}
+
 static int make(const struct wet_options *o, struct wet_made *made, struct pugmark_diag *diag)
 {
 	struct value_replay *replay;
@@ -88,8 +145,8 @@ static int make(const struct wet_options *o, struct wet_made *made, struct pugma
 	if (!err)
 		err = graph ? feed(o, run, graph, made, diag) : out_of_memory(o, diag);
 	made->built_s = now() - start;
-	if (!err && wet_sizes_of(graph, &made->sizes))
-		err = out_of_memory(o, diag);
+	if (!err)
+		err = compress(o, graph, replay, made, diag);
 	made->compressed_s = now() - start - made->built_s;
 	if (!err) {
 		wet_graph_totals(graph, &made->totals);
@@ -149,6 +206,10 @@ static void print_text(const struct wet_made *m)
 	for (int i = 0; i < WET_STORES; i++)
 		printf(" %s %" PRIu64 " (%.3f MB)%s", stores[i], s->chosen[i], mib(s->bytes[i]),
 		       i + 1 < WET_STORES ? "," : "\n");
+	if (m->partial)
+		puts("the values of the recording end in a gap");
+	if (m->read)
+		return;
 	printf("made in %.2f s, compressed and walked in %.2f s; a step of a predictor %.1f ns, of "
 	       "a "
 	       "block %.1f ns\n",
@@ -157,8 +218,6 @@ static void print_text(const struct wet_made *m)
 	       s->walk_right ? "" : ", wrongly",
 	       s->forward_s ? (double)t->blocks / s->forward_s / 1e6 : 0,
 	       s->backward_s ? (double)t->blocks / s->backward_s / 1e6 : 0);
-	if (m->partial)
-		puts("the values of the recording end in a gap");
 }
 
 static void print_size(const char *name, const struct wet_size *s)
@@ -183,53 +242,149 @@ static void print_json(const struct wet_made *m)
 }
 
 /* FROM:TO */
-static bool read_window(const char *text, struct wet_options *o)
+static bool read_range(const char *text, uint64_t *from, uint64_t *to)
 {
-	char *end;
-	o->from = strtoull(text, &end, 0);
-	if (end == text || *end != ':')
-		return false;
-	text = end + 1;
-	o->to = strtoull(text, &end, 0);
-	return end != text && !*end && o->to > o->from;
+	const char *end;
+	return number_begins(text, UINT64_MAX, &end, from) && *end == ':' &&
+	       number_is(end + 1, UINT64_MAX, to) && *to >= *from;
 }
 
-static const struct option options[] = {{"window", required_argument, NULL, 'w'},
-					{"format", required_argument, NULL, 'f'},
-					{"help", no_argument, NULL, 'h'},
-					{NULL, 0, NULL, 0}};
-const struct command_words wet_words = {.options = options, .letters = ":h"};
+static int ask(struct wet_options *o, struct pugmark_diag *diag)
+{
+	struct wet_file *file;
+	int err = wet_file_open(o->dir, &file, diag);
+	if (err)
+		return err;
+	o->asked.path = o->dir;
+	o->asked.json = o->json;
+	struct wet_made made = {.totals = file->totals,
+				.sizes = file->sizes,
+				.nodes = file->n_nodes,
+				.partial = file->partial,
+				.read = true};
+	if (o->question == ASK_SIZES)
+		(o->json ? print_json : print_text)(&made);
+	else if (o->question == ASK_BLOCKS)
+		err = wet_show_blocks(file, &o->asked, diag);
+	else if (o->question == ASK_VALUES)
+		err = wet_show_values(file, &o->asked, diag);
+	else
+		err = wet_show_depends(file, &o->asked, diag);
+	bool partial = file->partial;
+	wet_file_close(file);
+	return err ? err : partial;
+}
+
+static const struct option options[] = {
+	{"window", required_argument, NULL, 'w'}, {"output", required_argument, NULL, 'o'},
+	{"stats", no_argument, NULL, 's'},	  {"blocks", no_argument, NULL, 'b'},
+	{"values", required_argument, NULL, 'v'}, {"depends", required_argument, NULL, 'd'},
+	{"times", required_argument, NULL, 't'},  {"backward", no_argument, NULL, 'B'},
+	{"limit", required_argument, NULL, 'l'},  {"format", required_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
+const struct command_words wet_words = {.options = options, .letters = ":o:h", .writes = "output"};
+
+static int take_option(struct wet_options *o, int opt)
+{
+	const char *end;
+	switch (opt) {
+	case 'w':
+		o->window = true;
+		if (!read_range(optarg, &o->from, &o->to) || o->to == o->from)
+			return command_usage("wet", "--window: '%s' is no FROM:TO", optarg);
+		return 0;
+	case 'o':
+		o->output = optarg;
+		return 0;
+	case 's':
+		o->stats = true;
+		return 0;
+	case 'b':
+		o->question = ASK_BLOCKS;
+		return 0;
+	case 'v':
+	case 'd':
+		o->question = opt == 'v' ? ASK_VALUES : ASK_DEPENDS;
+		if (!number_begins(optarg, UINT64_MAX, &end, &o->asked.addr) || *end)
+			return command_usage("wet", "--%s: '%s' is no address",
+					     opt == 'v' ? "values" : "depends", optarg);
+		return 0;
+	case 't':
+		if (!read_range(optarg, &o->asked.from, &o->asked.to))
+			return command_usage("wet", "--times: '%s' is no FROM:TO", optarg);
+		return 0;
+	case 'B':
+		o->asked.backward = true;
+		return 0;
+	case 'l':
+		if (!number_is(optarg, UINT64_MAX - 1, &o->asked.limit))
+			return command_usage("wet", "--limit: '%s' is no number", optarg);
+		return 0;
+	case 'f':
+		o->json = !strcmp(optarg, "json");
+		if (!o->json && strcmp(optarg, "text") != 0)
+			return command_usage("wet", "no format '%s' (text, json)", optarg);
+		return 0;
+	default:
+		return EXIT_USAGE;
+	}
+}
+
+/* Whether it is a folder; what is not there is said when it is opened. */
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* What goes with a recording, and what with a file. */
+static int check_together(const struct wet_options *o, bool folder)
+{
+	if (folder && (o->question != ASK_SIZES || o->asked.backward || o->asked.from ||
+		       o->asked.to != UINT64_MAX))
+		return command_usage("wet", "a file is asked, not a recording: pugmark wet -o FILE "
+					    "DIR writes one");
+	if (!folder && (o->window || o->output))
+		return command_usage(
+			"wet", "--window and -o go with a recording: '%s' is no folder", o->dir);
+	if (o->asked.backward && o->question != ASK_BLOCKS)
+		return command_usage("wet", "--backward goes with --blocks");
+	if (o->stats && o->question != ASK_SIZES)
+		return command_usage("wet", "--stats goes with no other question");
+	return 0;
+}
 
 int cmd_wet(int argc, char **argv)
 {
-	struct wet_options o = {.to = UINT64_MAX / 4};
+	struct wet_options o = {.to = UINT64_MAX / 4, .asked = {.to = UINT64_MAX, .limit = 100}};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	struct wet_made made = {0};
 	int opt;
 
 	command_options_begin();
 	while ((opt = command_option(&wet_words, argc, argv)) != -1) {
-		switch (opt) {
-		case 'w':
-			if (!read_window(optarg, &o))
-				return command_usage("wet", "--window: '%s' is no FROM:TO", optarg);
-			break;
-		case 'f':
-			o.json = !strcmp(optarg, "json");
-			if (!o.json && strcmp(optarg, "text") != 0)
-				return command_usage("wet", "no format '%s' (text, json)", optarg);
-			break;
-		case 'h':
+		if (opt == 'h') {
 			help();
 			return EXIT_OK;
-		default:
+		}
+		if (opt == '?' || opt == ':')
 			return command_usage("wet", "unknown or incomplete option '%s'",
 					     argv[optind - 1]);
-		}
+		int usage = take_option(&o, opt);
+		if (usage)
+			return usage;
 	}
 	if (argc - optind != 1)
-		return command_usage("wet", "one directory is needed");
+		return command_usage("wet", "one recording, or one file, is needed");
 	o.dir = argv[optind];
+	bool folder = is_folder(o.dir);
+	int usage = check_together(&o, folder);
+	if (usage)
+		return usage;
+	if (!folder) {
+		int status = ask(&o, &diag);
+		return status < 0 ? command_fail(&diag) : status ? EXIT_GAPS : EXIT_OK;
+	}
 	if (make(&o, &made, &diag))
 		return command_fail(&diag);
 	(o.json ? print_json : print_text)(&made);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* file_impl.h: what the writer of WET files and the reader share; file_write.c has the format. */
+#ifndef OFFLINE_WET_FILE_IMPL_H
+#define OFFLINE_WET_FILE_IMPL_H
+
+#include "offline/wet/file.h"
+
+#define WET_MAGIC 0x0031544557475550ull /* "PUGWET1" */
+
+struct wet_head {
+	uint64_t magic, index, index_len, checksum; /* of the index */
+};
+
+/* Of an edge's labels. */
+enum { WET_LABELS_OWN, WET_LABELS_INFERRED, WET_LABELS_SHARED }; /* and on: of which edge */
+
+#endif

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* stored.c: see stored.h. A stream begins with a byte, by what it is stored, and how many values it
+ * has; then
+ *
+ *   a predictor   what wet_stream_save() says
+ *   blocks        of each BLOCK values: how compressed (codec.h), its bytes and those expanded;
+ *                 then all of them. A value is its difference to the one before, of the first to 0
+ *   as it is      bytes of a value, and the values
+ */
+#include "offline/wet/stored.h"
+
+#include "offline/base/codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TRIAL = 1024, BLOCK = 4096, BLOCKS_FROM = 256, TIMED = 4096, WORST = 10 };
+
+struct wet_packer {
+	struct codec *codec;
+	uint8_t *packed, *unpacked;
+	struct bytes blocks, heads; /* of the stream in blocks */
+	double predictor_ns, block_ns;
+};
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct wet_packer *wet_packer_new(void)
+{
+	struct wet_packer *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->codec = codec_new();
+	p->unpacked = malloc(BLOCK * WORST);
+	p->packed = malloc(codec_bound(BLOCK * WORST));
+	if (p->codec && p->unpacked && p->packed)
+		return p;
+	wet_packer_free(p);
+	return NULL;
+}
+
+void wet_packer_free(struct wet_packer *p)
+{
+	if (!p)
+		return;
+	codec_free(p->codec);
+	free(p->packed);
+	free(p->unpacked);
+	bytes_deinit(&p->blocks);
+	bytes_deinit(&p->heads);
+	free(p);
+}
+
+void wet_packer_steps(const struct wet_packer *p, double *predictor, double *block)
+{
+	*predictor = p->predictor_ns;
+	*block = p->block_ns;
+}
+
+/* Differences in as few bytes as they need. */
+static size_t differences(const uint64_t *values, size_t n, uint8_t *out)
+{
+	uint64_t before = 0;
+	size_t len = 0;
+	for (size_t i = 0; i < n; before = values[i++]) {
+		uint64_t z = zigzag((int64_t)(values[i] - before));
+		for (; z > 127; z >>= 7)
+			out[len++] = (uint8_t)(z | 128);
+		out[len++] = (uint8_t)z;
+	}
+	return len;
+}
+
+/* To p->heads and p->blocks. Returns their bytes. */
+static size_t in_blocks(struct wet_packer *p, const uint64_t *values, size_t n)
+{
+	p->heads.len = p->blocks.len = 0;
+	for (size_t i = 0; i < n; i += BLOCK) {
+		size_t part = n - i < BLOCK ? n - i : BLOCK;
+		size_t len = differences(values + i, part, p->unpacked);
+		uint8_t kind;
+		size_t packed = codec_compress(p->codec, p->unpacked, len, p->packed, &kind);
+		bytes_put(&p->heads, &kind, 1);
+		bytes_put_varint(&p->heads, packed);
+		bytes_put_varint(&p->heads, len);
+		bytes_put(&p->blocks, p->packed, packed);
+		if (p->block_ns || part != BLOCK)
+			continue;
+		/* A step is a part of what a block costs. */
+		double start = now();
+		codec_expand(p->codec, kind, p->packed, packed, p->unpacked, len);
+		p->block_ns = 1e9 * (now() - start) / BLOCK + 1;
+	}
+	return p->heads.len + p->blocks.len;
+}
+
+static void time_steps(struct wet_packer *p, struct wet_stream *w, size_t n)
+{
+	uint64_t v;
+	double start = now();
+	for (size_t i = 0; i < n; i++)
+		wet_stream_next(w, &v);
+	for (size_t i = 0; i < n; i++)
+		wet_stream_previous(w, &v);
+	p->predictor_ns = 1e9 * (now() - start) / (2.0 * (double)n);
+}
+
+/* What a byte in blocks costs beside one of a predictor: by what a step takes. */
+static double cost_of_blocks(const struct wet_packer *p)
+{
+	return p->predictor_ns && p->block_ns ? p->block_ns / p->predictor_ns : 1;
+}
+
+/* Whether a stream's beginning says that no predictor comes near the blocks. */
+static bool is_for_blocks(struct wet_packer *p, const uint64_t *values, size_t n, bool *no_memory)
+{
+	struct wet_choice best;
+	if (n < 2 * TRIAL)
+		return false;
+	*no_memory |= !wet_stream_choose(values, TRIAL, &best);
+	return !*no_memory && p->predictor_ns &&
+	       2 * cost_of_blocks(p) * (double)in_blocks(p, values, TRIAL) < (double)best.bits / 8;
+}
+
+static unsigned width_of(const uint64_t *values, size_t n)
+{
+	uint64_t all = 0;
+	unsigned width = 1;
+	for (size_t i = 0; i < n; i++)
+		all |= values[i];
+	while (width < 8 && all >> 8 * width)
+		width++;
+	return width;
+}
+
+static void put_raw(const uint64_t *values, size_t n, unsigned width, struct bytes *to)
+{
+	uint8_t byte = (uint8_t)width;
+	bytes_put(to, &byte, 1);
+	for (size_t i = 0; i < n; i++)
+		bytes_put(to, &values[i], width); /* as x86-64 has it: the lowest byte first */
+}
+
+bool wet_packer_put(struct wet_packer *p, const uint64_t *values, size_t n, struct bytes *to,
+		    enum wet_store *store)
+{
+	bool no_memory = false, blocks = is_for_blocks(p, values, n, &no_memory);
+	bool predicted = n > 2 && !blocks && !no_memory;
+	unsigned width = width_of(values, n);
+	size_t best = n * width + 1;
+	struct bytes saved = {0};
+	*store = WET_STORE_RAW;
+	struct wet_stream *w = predicted ? wet_stream_best(values, n, TRIAL) : NULL;
+	no_memory |= predicted && !w;
+	if (w)
+		wet_stream_save(w, &saved);
+	if (w && saved.len < best) {
+		best = saved.len;
+		*store = (enum wet_store)wet_stream_predictor(w, NULL);
+	}
+	if (w && !p->predictor_ns && n >= TIMED)
+		time_steps(p, w, n);
+	wet_stream_free(w);
+	if (n >= BLOCKS_FROM && !no_memory) {
+		/* Where it wins on size times the cost of a step. */
+		double cost = *store == WET_STORE_RAW ? 1 : cost_of_blocks(p);
+		if ((double)in_blocks(p, values, n) * cost < (double)best)
+			*store = WET_STORE_BLOCKS;
+	}
+	uint8_t byte = *store;
+	bytes_put(to, &byte, 1);
+	bytes_put_varint(to, n);
+	if (*store == WET_STORE_BLOCKS) {
+		bytes_put(to, p->heads.data, p->heads.len);
+		bytes_put(to, p->blocks.data, p->blocks.len);
+	} else if (*store == WET_STORE_RAW) {
+		put_raw(values, n, width, to);
+	} else {
+		bytes_put(to, saved.data, saved.len);
+	}
+	no_memory |= saved.failed || to->failed || p->heads.failed || p->blocks.failed;
+	bytes_deinit(&saved);
+	return !no_memory;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+struct block {
+	const uint8_t *at;
+	uint32_t packed, unpacked;
+	uint8_t kind;
+};
+
+struct wet_cursor {
+	uint64_t length, position;
+	struct wet_stream *stream; /* of a predictor; else NULL */
+	const uint8_t *raw;	   /* as it is; else NULL */
+	unsigned width;
+	struct block *blocks;
+	struct codec *codec;
+	uint64_t *values; /* of block @open; WET_NONE: none */
+	uint64_t open;
+	uint8_t *unpacked;
+};
+
+#define NONE UINT64_MAX
+
+void wet_cursor_free(struct wet_cursor *c)
+{
+	if (!c)
+		return;
+	wet_stream_free(c->stream);
+	codec_free(c->codec);
+	free(c->blocks);
+	free(c->values);
+	free(c->unpacked);
+	free(c);
+}
+
+static int open_raw(struct wet_cursor *c, struct cursor *in)
+{
+	uint8_t width;
+	if (!cursor_byte(in, &width) || !width || width > 8 ||
+	    (uint64_t)(in->end - in->at) / width != c->length ||
+	    (uint64_t)(in->end - in->at) % width)
+		return -EBADMSG;
+	c->raw = in->at;
+	c->width = width;
+	return 0;
+}
+
+static int open_blocks(struct wet_cursor *c, struct cursor *in)
+{
+	uint64_t n = (c->length + BLOCK - 1) / BLOCK;
+	if (n > (uint64_t)(in->end - in->at))
+		return -EBADMSG; /* each has a head */
+	c->open = NONE;
+	c->codec = codec_new();
+	c->blocks = calloc(n + 1, sizeof(*c->blocks));
+	c->values = malloc(BLOCK * sizeof(*c->values));
+	c->unpacked = malloc(BLOCK * WORST);
+	if (!c->codec || !c->blocks || !c->values || !c->unpacked)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t packed, unpacked;
+		struct block *b = &c->blocks[i];
+		if (!cursor_byte(in, &b->kind) || !cursor_varint(in, &packed) ||
+		    !cursor_varint(in, &unpacked) || packed > (uint64_t)(in->end - in->at) ||
+		    unpacked > BLOCK * WORST)
+			return -EBADMSG;
+		if (!codec_known(b->kind))
+			return -ENOTSUP;
+		b->packed = (uint32_t)packed;
+		b->unpacked = (uint32_t)unpacked;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		c->blocks[i].at = in->at;
+		if (c->blocks[i].packed > (uint64_t)(in->end - in->at))
+			return -EBADMSG;
+		in->at += c->blocks[i].packed;
+	}
+	return in->at == in->end ? 0 : -EBADMSG;
+}
+
+int wet_cursor_open(const uint8_t *bytes, size_t len, struct wet_cursor **out)
+{
+	struct cursor in = {bytes, bytes + len};
+	struct wet_cursor *c = calloc(1, sizeof(*c));
+	uint8_t store;
+	*out = NULL;
+	if (!c)
+		return -ENOMEM;
+	int err = cursor_byte(&in, &store) && store < WET_STORES && cursor_varint(&in, &c->length)
+			  ? 0
+			  : -EBADMSG;
+	if (!err && store == WET_STORE_RAW)
+		err = open_raw(c, &in);
+	else if (!err && store == WET_STORE_BLOCKS)
+		err = open_blocks(c, &in);
+	else if (!err)
+		err = wet_stream_load((enum wet_predictor)store, c->length, in.at,
+				      (size_t)(in.end - in.at), &c->stream);
+	if (err) {
+		wet_cursor_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+/* Value @i of a stream in blocks. */
+static bool block_value(struct wet_cursor *c, uint64_t i, uint64_t *value)
+{
+	if (c->open != i / BLOCK) {
+		const struct block *b = &c->blocks[i / BLOCK];
+		struct cursor in = {c->unpacked, c->unpacked + b->unpacked};
+		uint64_t from = i / BLOCK * BLOCK, before = 0, z;
+		uint64_t n = c->length - from < BLOCK ? c->length - from : BLOCK;
+		c->open = NONE;
+		if (codec_expand(c->codec, b->kind, b->at, b->packed, c->unpacked, b->unpacked))
+			return false;
+		for (uint64_t k = 0; k < n; k++) {
+			if (!cursor_varint(&in, &z))
+				return false;
+			c->values[k] = before += (uint64_t)unzigzag(z);
+		}
+		c->open = i / BLOCK;
+	}
+	*value = c->values[i % BLOCK];
+	return true;
+}
+
+static bool value_at(struct wet_cursor *c, uint64_t i, uint64_t *value)
+{
+	if (c->blocks)
+		return block_value(c, i, value);
+	*value = 0;
+	memcpy(value, c->raw + i * c->width, c->width);
+	return true;
+}
+
+uint64_t wet_cursor_length(const struct wet_cursor *c)
+{
+	return c->length;
+}
+
+uint64_t wet_cursor_position(const struct wet_cursor *c)
+{
+	return c->stream ? wet_stream_position(c->stream) : c->position;
+}
+
+bool wet_cursor_next(struct wet_cursor *c, uint64_t *value)
+{
+	if (c->stream)
+		return wet_stream_next(c->stream, value);
+	return c->position < c->length && value_at(c, c->position, value) && ++c->position;
+}
+
+bool wet_cursor_previous(struct wet_cursor *c, uint64_t *value)
+{
+	if (c->stream)
+		return wet_stream_previous(c->stream, value);
+	if (!c->position || !value_at(c, c->position - 1, value))
+		return false;
+	c->position--;
+	return true;
+}
+
+bool wet_cursor_seek(struct wet_cursor *c, uint64_t position)
+{
+	uint64_t v;
+	if (position > c->length)
+		return false;
+	while (c->stream && wet_stream_position(c->stream) < position)
+		if (!wet_stream_next(c->stream, &v))
+			return false;
+	while (c->stream && wet_stream_position(c->stream) > position)
+		if (!wet_stream_previous(c->stream, &v))
+			return false;
+	c->position = position;
+	return true;
+}

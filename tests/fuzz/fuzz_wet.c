@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* fuzz_wet.c: any bytes as a WET file, with a checksum that fits. It is refused, or each of its
+ * streams that can be opened gives as many values as it says, and the same ones backward. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offline/base/checksum.h"
+#include "offline/wet/file_impl.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { VALUES_MOST = 20000, STREAMS_MOST = 200 };
+
+static void must_hold(bool holds, const char *claim)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "does not hold: %s\n", claim);
+	abort();
+}
+#define MUST(claim) must_hold(claim, #claim)
+
+static void walk(struct wet_cursor *c)
+{
+	static uint64_t values[VALUES_MOST];
+	uint64_t n = 0, v;
+	while (n < VALUES_MOST && wet_cursor_next(c, &v))
+		values[n++] = v;
+	MUST(wet_cursor_position(c) == n);
+	MUST(n <= wet_cursor_length(c));
+	while (n && wet_cursor_previous(c, &v)) {
+		n--;
+		MUST(values[n] == v);
+	}
+	MUST(!n);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct wet_head head;
+	struct wet_file *f;
+	if (size < sizeof(head))
+		return 0;
+	uint8_t *bytes = malloc(size);
+	if (!bytes)
+		return 0;
+	memcpy(bytes, data, size);
+	memcpy(&head, bytes, sizeof(head));
+	head.magic = WET_MAGIC;
+	if (head.index >= sizeof(head) && head.index <= size) {
+		head.index_len = size - head.index;
+		head.checksum = checksum(bytes + head.index, head.index_len);
+	}
+	memcpy(bytes, &head, sizeof(head));
+	if (!wet_file_read(bytes, size, &f)) {
+		for (uint32_t i = 0; i < f->n_streams && i < STREAMS_MOST; i++) {
+			struct wet_cursor *c;
+			if (wet_file_stream(f, i, &c))
+				continue;
+			walk(c);
+			wet_cursor_free(c);
+		}
+		wet_file_close(f);
+	}
+	free(bytes);
+	return 0;
+}

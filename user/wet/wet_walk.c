@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* wet_walk.c: see wet_walk.h. */
+#include "user/wet/wet_walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The node's next timestamp in the direction of the walk. */
+static void pass(struct wet_walk *w, uint32_t node)
+{
+	uint64_t v;
+	bool more = w->backward ? wet_cursor_previous(w->times[node], &v)
+				: wet_cursor_next(w->times[node], &v);
+	w->at[node] = more ? v : 0;
+}
+
+/* To where the timestamp @at would be, or is, in the node's stream. */
+static void go_to(struct wet_walk *w, uint32_t node, uint64_t at)
+{
+	struct wet_cursor *c = w->times[node];
+	uint64_t v;
+	while (wet_cursor_next(c, &v))
+		if (v > at) {
+			wet_cursor_previous(c, &v);
+			break;
+		}
+	/* Forwards the one at @at itself comes next. */
+	if (!w->backward && wet_cursor_previous(c, &v) && v < at)
+		wet_cursor_next(c, &v);
+	pass(w, node);
+}
+
+static void find_node(struct wet_walk *w)
+{
+	for (uint32_t i = 0; i < w->file->n_nodes; i++)
+		if (w->at[i] == w->now) {
+			w->node = i;
+			return;
+		}
+	w->now = 0;
+}
+
+int wet_walk_init(struct wet_walk *w, const struct wet_file *file, uint64_t at, bool backward)
+{
+	int err = 0;
+	*w = (struct wet_walk){.file = file, .backward = backward, .now = at};
+	w->times = calloc(file->n_nodes + (size_t)1, sizeof(struct wet_cursor *));
+	w->at = calloc(file->n_nodes + (size_t)1, sizeof(*w->at));
+	if (!w->times || !w->at)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < file->n_nodes && !err; i++) {
+		err = wet_file_stream(file, file->nodes[i].times, &w->times[i]);
+		if (!err)
+			go_to(w, i, at);
+	}
+	if (err)
+		wet_walk_deinit(w);
+	else
+		find_node(w);
+	return err;
+}
+
+void wet_walk_deinit(struct wet_walk *w)
+{
+	for (uint32_t i = 0; w->times && i < w->file->n_nodes; i++)
+		wet_cursor_free(w->times[i]);
+	free(w->times);
+	free(w->at);
+	*w = (struct wet_walk){0};
+}
+
+bool wet_walk_step(struct wet_walk *w, uint64_t *time, uint32_t *node)
+{
+	const struct wet_file_node *n;
+	if (!w->now)
+		return false;
+	*time = w->now;
+	*node = w->node;
+	pass(w, w->node);
+	w->now = w->backward ? w->now - 1 : w->now + 1;
+	n = &w->file->nodes[w->node];
+	for (uint32_t k = 0; !w->backward && k < n->n_next; k++)
+		if (w->at[w->file->next[n->first_next + k]] == w->now) {
+			w->node = w->file->next[n->first_next + k];
+			return true;
+		}
+	find_node(w);
+	return true;
+}
