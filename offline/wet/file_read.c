@@ -76,8 +76,8 @@ static void read_totals(struct reading *r)
 {
 	struct wet_totals *t = &r->f->totals;
 	struct wet_sizes *s = &r->f->sizes;
-	uint64_t *const totals[] = {&t->statements, &t->blocks, &t->paths, &t->values,
-				    &t->dependences};
+	uint64_t *const totals[] = {&t->statements, &t->blocks,	     &t->paths,
+				    &t->values,	    &t->dependences, &t->decided};
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
 		*totals[i] = number(r, UINT64_MAX);
 	r->f->partial = number(r, 1);

@@ -4,6 +4,8 @@
  */
 #include "offline/wet/graph.h"
 
+#include "offline/base/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +38,20 @@ struct wet_graph {
 	uint32_t first, last; /* nodes */
 	bool ends;	      /* the path's last block is its last */
 	bool no_memory;
+	bool control;
+	VEC(struct maker)
+	last_of; /* with @control: of each item, the last statement of its block;
+		    statement 0: it is none, or not of the window */
 };
 
-struct wet_graph *wet_graph_new(uint64_t from, uint64_t to)
+struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control)
 {
 	struct wet_graph *g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
 	g->from = from;
 	g->to = to;
+	g->control = control;
 	g->first = g->last = UINT32_MAX;
 	g->results = malloc(MAX_RESULTS * sizeof(*g->results));
 	if (!g->results) {
@@ -74,6 +81,7 @@ void wet_graph_free(struct wet_graph *g)
 	free(g->nodes);
 	free(g->node_of);
 	free(g->stmts);
+	VEC_FREE(&g->last_of);
 	free(g->defs);
 	free(g->results);
 	free(g);
@@ -343,6 +351,59 @@ static bool put_next(struct wet_graph *g, uint32_t node)
 	return true;
 }
 
+/* The blocks of a path are items one behind the other. */
+static void note_items(struct wet_graph *g, uint32_t node, uint32_t n_blocks)
+{
+	uint64_t item = g->begin.item;
+	uint32_t stmt = g->nodes[node].first_stmt;
+	if (item + n_blocks >= UINT32_MAX || item < g->last_of.n ||
+	    !VEC_RESERVE(&g->last_of, (uint32_t)(item + n_blocks - g->last_of.n))) {
+		g->no_memory = true;
+		return;
+	}
+	for (; g->last_of.n < item; g->last_of.n++)
+		g->last_of.at[g->last_of.n] = (struct maker){0};
+	for (uint32_t i = 0; i < n_blocks; i++) {
+		stmt += g->blocks[i]->n_insns;
+		g->last_of.at[g->last_of.n++] = (struct maker){stmt, g->nodes[node].executions};
+	}
+}
+
+/* What block @b, whose last statement is @last, was decided by: a word a segment. */
+static void put_decided(struct wet_graph *g, const struct slice_control *c,
+			const struct dep_block *b, const struct maker *last, uint64_t word)
+{
+	const struct control_segments *s = &c->blocks[b->block->number];
+	uint32_t first = last->stmt - b->n_insns; /* the number of the block's first statement */
+	for (unsigned i = 0; i <= s->n; i++) {
+		uint32_t parent = c->parents[word + i];
+		const struct maker *by =
+			parent && parent <= g->last_of.n ? &g->last_of.at[parent - 1] : NULL;
+		if (!by || !by->stmt)
+			continue;
+		struct wet_edge e = {.to = first + (i ? s->at[i - 1] : 0),
+				     .from = by->stmt - 1,
+				     .to_node = g->node_of[first],
+				     .from_node = g->node_of[by->stmt - 1],
+				     .operand = WET_CONTROL};
+		g->totals.dependences++;
+		g->totals.decided++;
+		g->no_memory |= !wet_edges_add(&g->edges, &e, last->time, by->time);
+	}
+}
+
+static void put_control(struct wet_graph *g, const struct dep_trace *t,
+			const struct slice_control *c)
+{
+	uint64_t word = 0;
+	for (uint64_t i = 0; i < t->items.n && i < g->last_of.n && !g->no_memory; i++) {
+		uint32_t item = t->items.at[i];
+		if (g->last_of.at[i].stmt)
+			put_decided(g, c, t->blocks[item], &g->last_of.at[i], word);
+		word += control_words(c, item);
+	}
+}
+
 static void end_path(struct wet_graph *g, const struct dep_trace *t)
 {
 	uint32_t n_blocks = g->paths.n_now;
@@ -366,6 +427,8 @@ static void end_path(struct wet_graph *g, const struct dep_trace *t)
 	}
 	put_memory(g, t, node, n_blocks);
 	put_registers(g, node);
+	if (g->control)
+		note_items(g, node, n_blocks);
 	g->totals.statements += g->nodes[node].n_stmts;
 	g->nodes[node].executions++;
 }
@@ -402,9 +465,12 @@ void wet_graph_watch(void *graph, const struct dep_trace *t, const struct dep_ma
 		  block->last_kind == VALUE_INSN_RET;
 }
 
-int wet_graph_finish(struct wet_graph *g, const struct dep_trace *trace)
+int wet_graph_finish(struct wet_graph *g, const struct dep_trace *trace,
+		     const struct slice_control *control)
 {
 	end_path(g, trace);
+	if (control)
+		put_control(g, trace, control);
 	uint32_t *executions = calloc(g->paths.n + 1, sizeof(*executions));
 	for (uint32_t i = 0; executions && i < g->paths.n; i++)
 		executions[i] = g->nodes[i].executions;

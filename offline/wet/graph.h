@@ -6,6 +6,7 @@
 #define OFFLINE_WET_GRAPH_H
 
 #include "offline/dep/dep.h"
+#include "offline/slice/control.h"
 #include "offline/wet/groups.h"
 #include "offline/wet/labels.h"
 #include "offline/wet/paths.h"
@@ -46,14 +47,17 @@ struct wet_stmt {
 
 struct wet_graph;
 
-/* To be fed by dep_build_watch() with wet_graph_watch. NULL: out of memory. */
-struct wet_graph *wet_graph_new(uint64_t from, uint64_t to);
+/* To be fed by dep_build_watch() with wet_graph_watch; @control: edges of control dependence are to
+ * be among its edges. NULL: out of memory. */
+struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control);
 void wet_graph_free(struct wet_graph *graph);
 void wet_graph_watch(void *graph, const struct dep_trace *trace, const struct dep_mark *before,
 		     const struct dep_block *block, const struct dep_event *event,
 		     const uint64_t *addresses, const uint64_t *results);
-/* Ends the last path and gives up labels that need none. 0 or -ENOMEM. */
-int wet_graph_finish(struct wet_graph *graph, const struct dep_trace *trace);
+/* Ends the last path and gives up labels that need none. @control: of the whole @trace, or NULL.
+ * 0 or -ENOMEM. */
+int wet_graph_finish(struct wet_graph *graph, const struct dep_trace *trace,
+		     const struct slice_control *control);
 
 const struct wet_node *wet_graph_nodes(const struct wet_graph *graph, uint32_t *n);
 /* By number, those of a node together. */
@@ -62,6 +66,7 @@ const struct wet_edges *wet_graph_edges(const struct wet_graph *graph);
 /* Totals of the window. */
 struct wet_totals {
 	uint64_t statements, blocks, paths, values, dependences;
+	uint64_t decided; /* dependences on who decided: of these */
 };
 void wet_graph_totals(const struct wet_graph *graph, struct wet_totals *out);
 /* The node of timestamp 1. */

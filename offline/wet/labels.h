@@ -10,10 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define WET_CONTROL 511
+
 struct wet_edge {
 	uint32_t to, from; /* statements: consumer and producer */
 	uint32_t to_node, from_node;
-	uint32_t operand; /* of the consumer */
+	uint32_t operand; /* of the consumer: a register, memory, or WET_CONTROL: who decided */
 	bool inferred;	  /* no label: in every execution of its node, from the same one */
 	uint32_t shares;  /* 1 + the edge whose labels are this one's; 0: its own */
 	uint64_t n;	  /* instances */

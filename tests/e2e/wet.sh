@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs gzip bc python3
+needs gzip bc python3 objdump
 work_in_own_folder
 cp "$(command -v gzip)" packer
 cp "$(command -v bc)" calc
@@ -89,6 +89,19 @@ pairs = sorted((p[0], -p[1]) for e in edges for p in e["times"]) # two may be of
 assert len(pairs) == 300, len(pairs)
 made = [-p[1] for p in pairs]
 assert made == sorted(made, reverse=True) and len(set(made)) == 300, made' "$(address put)"
+run 0 wet --control -o decided.wet steps.rec
+objdump -d steps | awk '/>:$/ { inside = /<(main|put|gather)>:/ }
+	inside && $0 ~ /\tj[a-z]+ / && $0 !~ /\tjmp/ { sub(":", "", $1); print $1, $(NF - 1) }' >jumps
+while read -r jump target; do
+	[ $((16#$target)) -lt $((16#$jump)) ] || continue # back to a loop's first instruction
+	run 0 wet decided.wet --depends "0x$target" --limit 1000 --format json
+	claim "the loop at $target: a round is decided by the jump of the one before" python3 -c 'import json, sys
+edges = [e for e in json.load(open("out"))["edges"] if e["decided"] and e["address"] == sys.argv[1]]
+assert sum(e["instances"] for e in edges) == 299, edges
+pairs = [p for e in edges for p in e["times"]]
+assert all(0 <= a - b <= 3 for a, b in pairs), pairs' "$jump"
+done <jumps
+claim 'loops were looked at' [ "$(wc -l <jumps)" -gt 1 ]
 run 1 wet steps.wet --values 0x3
 claim 'an address that is not there is said' grep -q 'no instruction at 0x3 was executed' err
 head -c 3000 steps.wet >cut.wet

@@ -7,6 +7,7 @@
 #include "user/cli/numbers.h"
 #include "user/values/show/value_names.h"
 #include "user/wet/wet_show.h"
+#include "user/why/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ struct wet_options {
 	uint64_t from, to;
 	enum wet_question question;
 	struct wet_asked asked;
-	bool window, stats, json;
+	bool window, stats, json, control;
 };
 
 struct wet_made {
@@ -48,6 +49,8 @@ static void help(void)
 	     "it can be walked both\nways; and prints what it takes, as the tables of the paper on "
 	     "WETs do. With -o it is kept in a\nfile, which is then asked:\n\n"
 	     "      --window FROM:TO   only instructions FROM to TO (all)\n"
+	     "      --control          who decided that an instruction was executed, among the "
+	     "dependences\n"
 	     "  -o, --output FILE      write it there\n\n"
 	     "Of a FILE that was written so (without any: the tables):\n"
 	     "      --stats            the tables\n"
@@ -75,9 +78,12 @@ static int out_of_memory(const struct wet_options *o, struct pugmark_diag *diag)
 				"out of memory (a smaller --window takes less)");
 }
 
-static int feed(const struct wet_options *o, struct value_run *run, struct wet_graph *graph,
+static int feed(const struct wet_options *o, struct value_replay *replay,
+		const struct value_names *names, struct value_run *run, struct wet_graph *graph,
 		struct wet_made *made, struct pugmark_diag *diag)
 {
+	struct slice_control *control = NULL;
+	int err = 0;
 	struct dep_build *build;
 	if (dep_build_new(run, &build))
 		return out_of_memory(o, diag);
@@ -85,9 +91,15 @@ static int feed(const struct wet_options *o, struct value_run *run, struct wet_g
 	dep_build_watch(build, wet_graph_watch, graph);
 	enum value_replay_stop stop = dep_build_forward(build, o->to);
 	made->partial = stop == VALUE_REPLAY_GAP;
-	int err = stop == VALUE_REPLAY_NO_MEMORY || wet_graph_finish(graph, dep_build_trace(build));
+	const struct dep_trace *trace = dep_build_trace(build);
+	if (o->control && stop != VALUE_REPLAY_NO_MEMORY)
+		err = control_of_trace(trace, names, value_replay_captures(replay), o->dir,
+				       &control, diag);
+	if (!err && (stop == VALUE_REPLAY_NO_MEMORY || wet_graph_finish(graph, trace, control)))
+		err = out_of_memory(o, diag);
+	slice_control_free(control);
 	dep_build_free(build);
-	return err ? out_of_memory(o, diag) : 0;
+	return err;
 }
 
 static const char *place_at(void *ctx, uint64_t ip, uint32_t *module, uint64_t *addr)
@@ -102,24 +114,19 @@ static const char *module_name(void *ctx, uint32_t module)
 
 /* Compresses @graph, to a file if one was asked for. */
 static int compress(const struct wet_options *o, const struct wet_graph *graph,
-		    struct value_replay *replay, struct wet_made *made, struct pugmark_diag *diag)
+		    struct value_names *names, struct wet_made *made, struct pugmark_diag *diag)
 {
-	struct value_names *names;
 	if (!o->output)
 		return wet_sizes_of(graph, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
-	int err = value_names_open(o->dir, value_replay_captures(replay), &names, diag);
-	if (err)
-		return err;
 	struct wet_places places = {place_at, module_name, value_names_modules(names), names};
 	/* It holds what memory held. */
 	int fd = open(o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (fd >= 0 && !out)
 		close(fd);
-	err = out ? wet_file_write(graph, &places, made->partial, out, &made->sizes) : -errno;
+	int err = out ? wet_file_write(graph, &places, made->partial, out, &made->sizes) : -errno;
 	if (out && fclose(out) && !err)
 		err = -errno;
-	value_names_free(names);
 	return err ? pugmark_diag_set(diag, err, o->output, PUGMARK_NO_OFFSET, "cannot write: %s",
 				      strerror(-err))
 		   : 0;
@@ -128,6 +135,7 @@ static int compress(const struct wet_options *o, const struct wet_graph *graph,
 static int make(const struct wet_options *o, struct wet_made *made, struct pugmark_diag *diag)
 {
 	struct value_replay *replay;
+	struct value_names *names = NULL;
 	struct value_run *run = NULL;
 	struct wet_graph *graph = NULL;
 	double start = now();
@@ -139,20 +147,23 @@ static int make(const struct wet_options *o, struct wet_made *made, struct pugma
 	if (!n_tasks)
 		err = pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
 				       "no task has values (record with --level values)");
+	err = err ? err : value_names_open(o->dir, value_replay_captures(replay), &names, diag);
 	err = err ? err : value_run_new(replay, tasks[0], &run, diag);
 	if (!err)
-		graph = wet_graph_new(o->from, o->to);
+		graph = wet_graph_new(o->from, o->to, o->control);
 	if (!err)
-		err = graph ? feed(o, run, graph, made, diag) : out_of_memory(o, diag);
+		err = graph ? feed(o, replay, names, run, graph, made, diag)
+			    : out_of_memory(o, diag);
 	made->built_s = now() - start;
 	if (!err)
-		err = compress(o, graph, replay, made, diag);
+		err = compress(o, graph, names, made, diag);
 	made->compressed_s = now() - start - made->built_s;
 	if (!err) {
 		wet_graph_totals(graph, &made->totals);
 		wet_graph_nodes(graph, &made->nodes);
 	}
 	wet_graph_free(graph);
+	value_names_free(names);
 	value_run_free(run);
 	value_replay_free(replay);
 	return err;
@@ -192,7 +203,8 @@ static void print_text(const struct wet_made *m)
 	       mib(s->values.original), ratio(s->values.original, s->values.tier1),
 	       ratio(s->values.original, s->values.tier2));
 	puts("Table 3. Labels of edges            uncompressed (MB)  / tier 1   / tier 2");
-	printf("data dependences                     %16.3f %9.2f %10.2f\n\n",
+	printf("%-36s %16.3f %9.2f %10.2f\n\n",
+	       t->decided ? "data and control dependences" : "data dependences",
 	       mib(s->edges.original), ratio(s->edges.original, s->edges.tier1),
 	       ratio(s->edges.original, s->edges.tier2));
 	printf("tier 1 (MB)                     %12.3f: timestamps %.3f, values %.3f, edges %.3f\n",
@@ -230,8 +242,9 @@ static void print_json(const struct wet_made *m)
 {
 	const struct wet_totals *t = &m->totals;
 	printf("{\"statements\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"executions\":%" PRIu64
-	       ",\"nodes\":%u,\"values\":%" PRIu64 ",\"dependences\":%" PRIu64,
-	       t->statements, t->blocks, t->paths, m->nodes, t->values, t->dependences);
+	       ",\"nodes\":%u,\"values\":%" PRIu64 ",\"dependences\":%" PRIu64
+	       ",\"control_dependences\":%" PRIu64,
+	       t->statements, t->blocks, t->paths, m->nodes, t->values, t->dependences, t->decided);
 	print_size("timestamps", &m->sizes.times);
 	print_size("value_labels", &m->sizes.values);
 	print_size("edge_labels", &m->sizes.edges);
@@ -275,13 +288,19 @@ static int ask(struct wet_options *o, struct pugmark_diag *diag)
 	return err ? err : partial;
 }
 
-static const struct option options[] = {
-	{"window", required_argument, NULL, 'w'}, {"output", required_argument, NULL, 'o'},
-	{"stats", no_argument, NULL, 's'},	  {"blocks", no_argument, NULL, 'b'},
-	{"values", required_argument, NULL, 'v'}, {"depends", required_argument, NULL, 'd'},
-	{"times", required_argument, NULL, 't'},  {"backward", no_argument, NULL, 'B'},
-	{"limit", required_argument, NULL, 'l'},  {"format", required_argument, NULL, 'f'},
-	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"window", required_argument, NULL, 'w'},
+					{"control", no_argument, NULL, 'c'},
+					{"output", required_argument, NULL, 'o'},
+					{"stats", no_argument, NULL, 's'},
+					{"blocks", no_argument, NULL, 'b'},
+					{"values", required_argument, NULL, 'v'},
+					{"depends", required_argument, NULL, 'd'},
+					{"times", required_argument, NULL, 't'},
+					{"backward", no_argument, NULL, 'B'},
+					{"limit", required_argument, NULL, 'l'},
+					{"format", required_argument, NULL, 'f'},
+					{"help", no_argument, NULL, 'h'},
+					{NULL, 0, NULL, 0}};
 const struct command_words wet_words = {.options = options, .letters = ":o:h", .writes = "output"};
 
 static int take_option(struct wet_options *o, int opt)
@@ -292,6 +311,9 @@ static int take_option(struct wet_options *o, int opt)
 		o->window = true;
 		if (!read_range(optarg, &o->from, &o->to) || o->to == o->from)
 			return command_usage("wet", "--window: '%s' is no FROM:TO", optarg);
+		return 0;
+	case 'c':
+		o->control = true;
 		return 0;
 	case 'o':
 		o->output = optarg;

@@ -302,11 +302,13 @@ int wet_show_depends(const struct wet_file *f, const struct wet_asked *a, struct
 		const struct wet_file_edge *e = &f->edges[i];
 		if (f->stmts[e->to].addr != a->addr)
 			continue;
+		bool decided = e->operand == WET_CONTROL;
 		if (a->json)
-			printf("%s\n{\"instances\":%" PRIu64 ",\"inferred\":%s,", any ? "," : "",
-			       e->n, e->inferred ? "true" : "false");
+			printf("%s\n{\"instances\":%" PRIu64 ",\"decided\":%s,\"inferred\":%s,",
+			       any ? "," : "", e->n, decided ? "true" : "false",
+			       e->inferred ? "true" : "false");
 		else
-			printf("%12" PRIu64 " times from ", e->n);
+			printf("%12" PRIu64 " times %s ", e->n, decided ? "decided by" : "from");
 		print_place(f, e->from, a->json);
 		fputs(a->json	    ? ",\"times\":["
 		      : e->inferred ? "  in the same execution\n"
