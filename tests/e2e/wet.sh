@@ -102,6 +102,32 @@ pairs = [p for e in edges for p in e["times"]]
 assert all(0 <= a - b <= 3 for a, b in pairs), pairs' "$jump"
 done <jumps
 claim 'loops were looked at' [ "$(wc -l <jumps)" -gt 1 ]
+cat >lines.c <<'C'
+#include <stdio.h>
+static volatile char few[256 * 64], many[16384 * 64];
+int main(void)
+{
+	int all = 0;
+	for (int round = 0; round < 10; round++)
+		for (int i = 0; i < 256; i++)
+			all += few[i * 64]; /* 256 lines: they stay */
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 16384; i++)
+			all += many[i * 64]; /* 16,384 do not */
+	printf("%d\n", all);
+	return 0;
+}
+C
+${CC:-cc} -O1 -o lines lines.c || skip 'no compiler'
+run 0 record -q --level values -o lines.rec -- ./lines
+run 0 wet --machine lines.rec --format json
+claim 'a cache of 512 lines keeps 256 and not 16,384; a loop is predicted' python3 -c 'import json
+w = json.load(open("out"))
+assert w["loads"]["executions"] >= 2560 + 32768, w
+assert 256 + 32768 <= w["loads"]["misses"] <= 256 + 32768 + 64, w
+assert w["branches"]["misses"] < 0.02 * w["branches"]["executions"], w'
+run 0 wet --machine lines.rec
+claim 'as a table' grep -q '^Table 4' out
 run 1 wet steps.wet --values 0x3
 claim 'an address that is not there is said' grep -q 'no instruction at 0x3 was executed' err
 head -c 3000 steps.wet >cut.wet

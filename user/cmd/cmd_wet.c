@@ -3,6 +3,7 @@
  * file, and what it takes, as the tables of the WET paper (Zhang and Gupta, MICRO-37, 2004) have
  * it; and `pugmark wet FILE`, which asks such a file. */
 #include "offline/wet/file.h"
+#include "offline/wet/machine.h"
 #include "user/cli/command.h"
 #include "user/cli/numbers.h"
 #include "user/values/show/value_names.h"
@@ -27,12 +28,13 @@ struct wet_options {
 	uint64_t from, to;
 	enum wet_question question;
 	struct wet_asked asked;
-	bool window, stats, json, control;
+	bool window, stats, json, control, machine;
 };
 
 struct wet_made {
 	struct wet_totals totals;
 	struct wet_sizes sizes;
+	struct wet_machine_size machine[WET_HISTORIES];
 	uint32_t nodes;
 	double built_s, compressed_s;
 	bool partial;
@@ -49,6 +51,8 @@ static void help(void)
 	     "it can be walked both\nways; and prints what it takes, as the tables of the paper on "
 	     "WETs do. With -o it is kept in a\nfile, which is then asked:\n\n"
 	     "      --window FROM:TO   only instructions FROM to TO (all)\n"
+	     "      --machine          which jumps a simple processor would have mispredicted, and "
+	     "what missed\n                         its cache: Table 4\n"
 	     "      --control          who decided that an instruction was executed, among the "
 	     "dependences\n"
 	     "  -o, --output FILE      write it there\n\n"
@@ -78,17 +82,38 @@ static int out_of_memory(const struct wet_options *o, struct pugmark_diag *diag)
 				"out of memory (a smaller --window takes less)");
 }
 
+/* Where a trace goes as it is made. */
+struct fed {
+	struct wet_graph *graph;
+	struct wet_machine *machine; /* NULL: not asked for */
+	uint64_t from, to;
+	bool no_memory;
+};
+
+static void watch(void *ctx, const struct dep_trace *trace, const struct dep_mark *before,
+		  const struct dep_block *block, const struct dep_event *event,
+		  const uint64_t *addresses, const uint64_t *results)
+{
+	struct fed *f = ctx;
+	wet_graph_watch(f->graph, trace, before, block, event, addresses, results);
+	if (f->machine && block && before->count >= f->from && before->count < f->to)
+		f->no_memory |= !wet_machine_block(f->machine, block, addresses);
+}
+
 static int feed(const struct wet_options *o, struct value_replay *replay,
 		const struct value_names *names, struct value_run *run, struct wet_graph *graph,
 		struct wet_made *made, struct pugmark_diag *diag)
 {
 	struct slice_control *control = NULL;
+	struct fed fed = {.graph = graph, .from = o->from, .to = o->to};
 	int err = 0;
 	struct dep_build *build;
 	if (dep_build_new(run, &build))
 		return out_of_memory(o, diag);
 	value_run_snapshot_every(run, UINT64_MAX / 2);
-	dep_build_watch(build, wet_graph_watch, graph);
+	fed.machine = o->machine ? wet_machine_new() : NULL;
+	fed.no_memory = o->machine && !fed.machine;
+	dep_build_watch(build, watch, &fed);
 	enum value_replay_stop stop = dep_build_forward(build, o->to);
 	made->partial = stop == VALUE_REPLAY_GAP;
 	const struct dep_trace *trace = dep_build_trace(build);
@@ -97,6 +122,10 @@ static int feed(const struct wet_options *o, struct value_replay *replay,
 				       &control, diag);
 	if (!err && (stop == VALUE_REPLAY_NO_MEMORY || wet_graph_finish(graph, trace, control)))
 		err = out_of_memory(o, diag);
+	if (!err &&
+	    (fed.no_memory || (o->machine && wet_machine_sizes(fed.machine, made->machine))))
+		err = out_of_memory(o, diag);
+	wet_machine_free(fed.machine);
 	slice_control_free(control);
 	dep_build_free(build);
 	return err;
@@ -179,6 +208,19 @@ static double mib(uint64_t bytes)
 	return (double)bytes / 1e6;
 }
 
+static const char *const histories[] = {"branches", "loads", "stores"};
+
+static void print_machine(const struct wet_machine_size *s)
+{
+	if (!s[WET_BRANCHES].executions && !s[WET_LOADS].executions)
+		return;
+	puts("Table 4. A bit an execution          uncompressed (MB) / compressed (MB)   misses");
+	for (int i = 0; i < WET_HISTORIES; i++)
+		printf("%-36s %16.3f %17.3f %7.2f %%\n", histories[i], mib(s[i].bytes),
+		       mib(s[i].packed), 100 * ratio(s[i].misses, s[i].executions));
+	putchar('\n');
+}
+
 static void print_text(const struct wet_made *m)
 {
 	static const char *const stores[] = {"FCM",	      "differential FCM", "last n",
@@ -207,6 +249,7 @@ static void print_text(const struct wet_made *m)
 	       t->decided ? "data and control dependences" : "data dependences",
 	       mib(s->edges.original), ratio(s->edges.original, s->edges.tier1),
 	       ratio(s->edges.original, s->edges.tier2));
+	print_machine(m->machine);
 	printf("tier 1 (MB)                     %12.3f: timestamps %.3f, values %.3f, edges %.3f\n",
 	       mib(tier1), mib(s->times.tier1), mib(s->values.tier1), mib(s->edges.tier1));
 	printf("tier 2 (MB)                     %12.3f: timestamps %.3f, values %.3f, edges %.3f\n",
@@ -248,6 +291,11 @@ static void print_json(const struct wet_made *m)
 	print_size("timestamps", &m->sizes.times);
 	print_size("value_labels", &m->sizes.values);
 	print_size("edge_labels", &m->sizes.edges);
+	for (int i = 0; i < WET_HISTORIES && m->machine[WET_LOADS].executions; i++)
+		printf(",\"%s\":{\"executions\":%" PRIu64 ",\"misses\":%" PRIu64
+		       ",\"bytes\":%" PRIu64 ",\"packed\":%" PRIu64 "}",
+		       histories[i], m->machine[i].executions, m->machine[i].misses,
+		       m->machine[i].bytes, m->machine[i].packed);
 	printf(",\"walk\":%s,\"forward_s\":%.6f,\"backward_s\":%.6f,\"made_s\":%.6f,"
 	       "\"compressed_s\":%.6f,\"gap\":%s}\n",
 	       m->sizes.walk_right ? "true" : "false", m->sizes.forward_s, m->sizes.backward_s,
@@ -288,19 +336,14 @@ static int ask(struct wet_options *o, struct pugmark_diag *diag)
 	return err ? err : partial;
 }
 
-static const struct option options[] = {{"window", required_argument, NULL, 'w'},
-					{"control", no_argument, NULL, 'c'},
-					{"output", required_argument, NULL, 'o'},
-					{"stats", no_argument, NULL, 's'},
-					{"blocks", no_argument, NULL, 'b'},
-					{"values", required_argument, NULL, 'v'},
-					{"depends", required_argument, NULL, 'd'},
-					{"times", required_argument, NULL, 't'},
-					{"backward", no_argument, NULL, 'B'},
-					{"limit", required_argument, NULL, 'l'},
-					{"format", required_argument, NULL, 'f'},
-					{"help", no_argument, NULL, 'h'},
-					{NULL, 0, NULL, 0}};
+static const struct option options[] = {
+	{"window", required_argument, NULL, 'w'}, {"control", no_argument, NULL, 'c'},
+	{"machine", no_argument, NULL, 'm'},	  {"output", required_argument, NULL, 'o'},
+	{"stats", no_argument, NULL, 's'},	  {"blocks", no_argument, NULL, 'b'},
+	{"values", required_argument, NULL, 'v'}, {"depends", required_argument, NULL, 'd'},
+	{"times", required_argument, NULL, 't'},  {"backward", no_argument, NULL, 'B'},
+	{"limit", required_argument, NULL, 'l'},  {"format", required_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
 const struct command_words wet_words = {.options = options, .letters = ":o:h", .writes = "output"};
 
 static int take_option(struct wet_options *o, int opt)
@@ -314,6 +357,9 @@ static int take_option(struct wet_options *o, int opt)
 		return 0;
 	case 'c':
 		o->control = true;
+		return 0;
+	case 'm':
+		o->machine = true;
 		return 0;
 	case 'o':
 		o->output = optarg;
