@@ -41,6 +41,18 @@ struct {
 	__type(value, struct capture_syscall);
 } syscalls SEC(".maps");
 
+/* Of a place where functions begin and nothing else is captured: how often it was hit. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct capture_entries);
+} entries SEC(".maps");
+
+/* Probes are placed anew, and those that were there are taken away behind that: those of another
+ * generation, in the upper half of the cookie, count for nothing. */
+volatile __u32 capture_generation = 0;
+
 volatile bool capturing = false;
 /* The recorder wants to know where each descriptor leads whose content a system call brings. */
 const volatile bool redacting = false;
@@ -201,13 +213,26 @@ static __always_inline void send_errno(struct capture_state *cs, __u64 result, b
 	cs->errno_last = now;
 }
 
+static __always_inline void count_entry(__u32 index, bool outside)
+{
+	struct capture_entries *e = bpf_map_lookup_elem(&entries, &index);
+
+	if (!e)
+		return;
+	if (outside)
+		e->outside = 1;
+	else
+		__sync_fetch_and_add(&e->inside, 1);
+}
+
 SEC("uprobe.multi")
 int capture(struct pt_regs *ctx)
 {
-	__u32 index = bpf_get_attach_cookie(ctx);
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u32 index = cookie;
 	struct capture_desc *d = bpf_map_lookup_elem(&places, &index);
 
-	if (!capturing || !d)
+	if (!capturing || !d || cookie >> 32 != capture_generation)
 		return 0;
 	__u32 task = recorded_task();
 	struct capture_state *cs = task ? state_get() : NULL;
@@ -232,7 +257,10 @@ int capture(struct pt_regs *ctx)
 			send_outputs(cs, d, &regs, base);
 		send_errno(cs, regs.ax, d->roles & ROLE_ERRNO);
 	}
-	if (first || d->roles & ROLE_LAND || (d->roles & ROLE_ENTER && !is_ours(cs, ret))) {
+	bool outside = d->roles & ROLE_ENTER && !is_ours(cs, ret);
+	if (d->roles == ROLE_ENTER)
+		count_entry(index, outside);
+	if (first || d->roles & ROLE_LAND || outside) {
 		note_all(cs->note.words, &regs);
 		note_send(cs, RING_CAPTURE_ENTER, task, index, regs.ip, regs.sp, 17);
 	}

@@ -66,6 +66,12 @@ struct capture_desc {
 	__u8 reserved[7];
 };
 
+/* How often a function was entered that may be called from outside. */
+struct capture_entries {
+	__u32 inside;
+	__u32 outside; /* 1: at least once */
+};
+
 struct capture_syscall {
 	struct capture_output outputs[CAPTURE_MAX_OUTPUTS];
 	__u8 n_outputs;

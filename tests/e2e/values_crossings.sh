@@ -117,4 +117,42 @@ claim 'verify counts what is behind that branch' \
 claim 'children are replayed to their end' is "$(grep -cE 'values of task [23]: .* up to its end' certificate)" 2
 # snprintf() made one digit of two, which the capture behind it contradicts.
 claim 'what follows from the wrong assumption is a gap' grep -qE 'values of task 1: .* a gap after' certificate
+
+# A function that was entered by a pointer for a second, and never from outside, is watched no longer with
+# --check-every; when a library calls it then, that follows from the library's own code.
+cat >often.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+static int (*volatile by)(const void *, const void *) = compare;
+__attribute__((noinline)) static void note(int i, int value) { printf("note(i=%d, value=%d)\n", i, value); }
+int main(void)
+{
+	int numbers[50], all = 0;
+	for (int i = 0; i < 400000; i++)
+		all += by(&i, &all);
+	for (int i = 0; i < 50; i++)
+		numbers[i] = i * 37 % 50;
+	qsort(numbers, 50, sizeof(*numbers), by);
+	for (int i = 0; i < 50; i++)
+		note(i, numbers[i]);
+	note(50, all);
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -o often often.c || skip 'no compiler'
+for every in 1 64; do
+	"$PUGMARK" record -q --level values --check-every $every -o often.$every -- ./often >printed 2>err
+	claim "every $every: the program runs" is $? 0
+	"$PUGMARK" values often.$every note >got 2>>err
+	sed -nE 's/^1 [0-9]+ (note\([^)]*\)).*/\1/p' got >told
+	claim "every $every: arguments are as printed" same printed told
+	"$PUGMARK" verify often.$every >certificate
+	claim "every $every: up to its end" grep -qE 'values of task 1: .*, 0 assumed, .* up to its end' certificate
+done
+entered() { "$PUGMARK" verify "$1" | sed -nE 's/values of task 1: ([0-9]+) instructions.*/\1/p'; }
+claim 'as many instructions' is "$(entered often.64)" "$(entered often.1)"
 conclude

@@ -16,10 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A function that was entered so often, and never from outside, is watched no longer. */
+enum { ENTERED_OFTEN = 2000 };
+
 struct capture_programs {
 	struct values_bpf *skel;
+	const struct capture_plan *plan; /* borrowed, as the modules */
+	const struct recorder_module *modules;
 	struct bpf_link **links; /* one a module */
-	uint32_t n_links;
+	uint32_t n_links, n_modules;
+	bool *unwatched; /* of each place */
 };
 
 static int failed(int err, const char *what, struct pugmark_diag *diag)
@@ -55,7 +61,8 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 	struct capture_programs *p = calloc(1, sizeof(*p));
 	int err = -ENOMEM;
 
-	if (p && (p->links = calloc(n_spans + 1, sizeof(struct bpf_link *))))
+	if (p && (p->links = calloc(n_spans + 1, sizeof(struct bpf_link *))) &&
+	    (p->unwatched = calloc(plan->places.n + (size_t)1, sizeof(*p->unwatched))))
 		err = (p->skel = values_bpf__open()) ? 0 : -errno;
 	if (!err)
 		err = bpf_map__reuse_fd(p->skel->maps.tasks, tasks_fd);
@@ -63,6 +70,7 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 		struct values_bpf *s = p->skel;
 
 		bpf_map__set_max_entries(s->maps.places, plan->places.n ? plan->places.n : 1);
+		bpf_map__set_max_entries(s->maps.entries, plan->places.n ? plan->places.n : 1);
 		bpf_map__set_max_entries(s->maps.outputs,
 					 plan->places.n_outputs ? plan->places.n_outputs : 1);
 		bpf_map__set_max_entries(s->maps.captures, options->capture_ring_bytes);
@@ -76,6 +84,7 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 		const uint32_t max =
 			sizeof(p->skel->bss->text_bytes) / sizeof(*p->skel->bss->text_bytes);
 
+		p->n_modules = n_spans;
 		for (uint32_t m = 0; m < n_spans && m < max; m++)
 			p->skel->bss->text_bytes[m] = spans[m].end - spans[m].addr;
 		err = fill(p, plan);
@@ -89,53 +98,128 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 	return 0;
 }
 
-/* Places @first to @end, which are those of @module. */
-static int attach_module(struct capture_programs *p, const struct capture_plan *plan,
-			 uint32_t first, uint32_t end, const struct recorder_module *module,
-			 struct pugmark_diag *diag)
+/* Places @first to @end, which are those of @module, but for those that are not watched. */
+static int attach_module(struct capture_programs *p, uint32_t first, uint32_t end,
+			 uint32_t generation, const struct recorder_module *module,
+			 struct bpf_link **out)
 {
 	unsigned long *offsets = calloc(end - first, sizeof(*offsets));
 	__u64 *cookies = calloc(end - first, sizeof(*cookies));
-	struct bpf_link *link = NULL;
+	uint32_t n = 0;
+	int err = offsets && cookies ? 0 : -ENOMEM;
 
-	if (offsets && cookies) {
-		for (uint32_t i = first; i < end; i++) {
-			offsets[i - first] = plan->places.at[i].off_file;
-			cookies[i - first] = i;
-		}
-		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = end - first, .offsets = offsets,
-			    .cookies = cookies);
-		link = bpf_program__attach_uprobe_multi(p->skel->progs.capture, -1, module->path,
-							NULL, &opts);
+	*out = NULL;
+	for (uint32_t i = first; !err && i < end; i++) {
+		if (p->unwatched[i])
+			continue;
+		offsets[n] = p->plan->places.at[i].off_file;
+		cookies[n++] = i | (__u64)generation << 32;
 	}
-	int err = link ? 0 : offsets && cookies ? -errno : -ENOMEM;
+	if (!err && n) {
+		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = n, .offsets = offsets,
+			    .cookies = cookies);
+		*out = bpf_program__attach_uprobe_multi(p->skel->progs.capture, -1, module->path,
+							NULL, &opts);
+		err = *out ? 0 : -errno;
+	}
 	free(offsets);
 	free(cookies);
-	if (err)
-		return pugmark_diag_set(diag, err, module->path, PUGMARK_NO_OFFSET,
-					"placing %u probes of level values: %s", end - first,
-					err == -EOPNOTSUPP || err == -EINVAL
-						? "this kernel has no uprobe_multi (6.6 has)"
-						: strerror(-err));
-	p->links[p->n_links++] = link;
-	return 0;
+	return err;
+}
+
+static void destroy(struct bpf_link **links, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		bpf_link__destroy(links[i]);
+	free(links);
+}
+
+/* Links for all modules to @links, which has room. Returns how many; else -errno, and *@module and
+ * *@n say where. */
+static int attach_all(struct capture_programs *p, uint32_t generation, struct bpf_link **links,
+		      uint32_t *module, uint32_t *n)
+{
+	const struct place_list *places = &p->plan->places;
+	int n_links = 0;
+
+	for (uint32_t i = 0, k; i < places->n; i = k) {
+		uint32_t m = places->at[i].desc.module;
+
+		for (k = i; k < places->n && places->at[k].desc.module == m;)
+			k++;
+		int err = attach_module(p, i, k, generation, &p->modules[m], &links[n_links]);
+		if (err) {
+			while (n_links)
+				bpf_link__destroy(links[--n_links]);
+			*module = m;
+			*n = k - i;
+			return err;
+		}
+		n_links += links[n_links] != NULL;
+	}
+	return n_links;
 }
 
 int capture_programs_attach(struct capture_programs *p, const struct capture_plan *plan,
 			    const struct recorder_module *modules, struct pugmark_diag *diag)
 {
 	int err = values_bpf__attach(p->skel);
+	uint32_t module = 0, n = 0;
 
 	if (err)
 		return failed(err, "attaching to system calls and signals", diag);
-	for (uint32_t i = 0, k; !err && i < plan->places.n; i = k) {
-		uint32_t m = plan->places.at[i].desc.module;
+	p->plan = plan;
+	p->modules = modules;
+	err = attach_all(p, 0, p->links, &module, &n);
+	if (err < 0)
+		return pugmark_diag_set(diag, err, modules[module].path, PUGMARK_NO_OFFSET,
+					"placing %u probes of level values: %s", n,
+					err == -EOPNOTSUPP || err == -EINVAL
+						? "this kernel has no uprobe_multi (6.6 has)"
+						: strerror(-err));
+	p->n_links = (uint32_t)err;
+	return 0;
+}
 
-		for (k = i; k < plan->places.n && plan->places.at[k].desc.module == m;)
-			k++;
-		err = attach_module(p, plan, i, k, &modules[m], diag);
+/* Places whose probes cost much and capture nothing. Returns whether there are new ones. */
+static bool find_unwatched(struct capture_programs *p)
+{
+	const struct place_list *places = &p->plan->places;
+	int fd = bpf_map__fd(p->skel->maps.entries);
+	bool any = false;
+
+	for (uint32_t i = 0; i < places->n; i++) {
+		struct capture_entries e;
+
+		if (places->at[i].desc.roles != ROLE_ENTER || p->unwatched[i] ||
+		    bpf_map_lookup_elem(fd, &i, &e) || e.outside || e.inside < ENTERED_OFTEN)
+			continue;
+		any = p->unwatched[i] = true;
 	}
-	return err;
+	return any;
+}
+
+void capture_programs_thin(struct capture_programs *p)
+{
+	uint32_t generation = p->skel->bss->capture_generation + 1, module, n;
+	struct bpf_link **links = calloc(p->n_modules + (size_t)1, sizeof(struct bpf_link *)),
+			**old;
+
+	if (!links || !find_unwatched(p)) {
+		free(links);
+		return;
+	}
+	int n_links = attach_all(p, generation, links, &module, &n);
+	if (n_links < 0) { /* then it stays as dear as it is */
+		free(links);
+		return;
+	}
+	__atomic_store_n(&p->skel->bss->capture_generation, generation, __ATOMIC_SEQ_CST);
+	old = p->links;
+	n = p->n_links;
+	p->links = links;
+	p->n_links = (uint32_t)n_links;
+	destroy(old, n);
 }
 
 void capture_programs_enable(struct capture_programs *p, bool enabled)
@@ -159,9 +243,8 @@ void capture_programs_free(struct capture_programs *p)
 {
 	if (!p)
 		return;
-	for (uint32_t i = 0; i < p->n_links; i++)
-		bpf_link__destroy(p->links[i]);
-	free(p->links);
+	destroy(p->links, p->n_links);
+	free(p->unwatched);
 	if (p->skel)
 		values_bpf__destroy(p->skel);
 	free(p);

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POLL_NS = 1000000, FLUSH_NS = 1000000000 };
+enum { POLL_NS = 1000000, FLUSH_NS = 1000000000, THIN_NS = 300000000 };
 
 struct capturing {
 	const struct recorder_options *options;
@@ -86,7 +86,7 @@ static void *drain_main(void *context)
 {
 	struct capturing *c = context;
 	const struct timespec pause = {.tv_nsec = POLL_NS};
-	uint64_t flushed_ns = now_ns();
+	uint64_t flushed_ns = now_ns(), thinned_ns = flushed_ns;
 
 	for (;;) {
 		bool ends = c->ends;
@@ -99,6 +99,10 @@ static void *drain_main(void *context)
 		}
 		if (ends)
 			return NULL;
+		if (c->options->thin && time_ns - thinned_ns > THIN_NS) {
+			capture_programs_thin(c->programs);
+			thinned_ns = now_ns();
+		}
 		nanosleep(&pause, NULL);
 	}
 }
