@@ -254,16 +254,6 @@ static long anchor_step(__u32 step, struct stack_state **of)
 	return (*of)->anchor != 0;
 }
 
-/* @end, or the end of the stack that the program began with, if @sp is within DEEP_WORDS of it: of
- * what is not there each page takes as long to ask for as many words to look at. */
-static __always_inline __u64 stack_end(__u64 sp, __u64 end)
-{
-	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
-	__u64 top = mm ? mm->env_end : 0;
-
-	return sp < top && end > top ? top : end;
-}
-
 /* Finds the first return address of ours at or above @sp: the frame that called out lies there, or
  * above. 0: there is none. Mostly it is where it was the last time. If none was found then, only a
  * hit further up can have brought one since. Global, as deep_send(). */
@@ -286,7 +276,7 @@ __noinline int anchor_find(__u64 sp, __u64 base, __u64 bytes)
 		return 0;
 	stacks->scan = (struct deep_scan){
 		.from = sp & ~(SCAN_BYTES - 1),
-		.end = stack_end(sp, sp + 8 * DEEP_WORDS),
+		.end = sp + 8 * DEEP_WORDS,
 		.module = {base, bytes},
 		.place = -((sp & (SCAN_BYTES - 1)) >> 3),
 		.start = sp,
@@ -327,7 +317,6 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 		end = stacks->anchor + ANCHOR_MARGIN;
 	if (end > last->addr + 8 * DEEP_WORDS)
 		end = last->addr + 8 * DEEP_WORDS;
-	end = stack_end(last->addr, end);
 	struct deep_stack *deep = &stacks->deep;
 	struct deep_scan *scan = &stacks->scan;
 	*scan = (struct deep_scan){

@@ -7,7 +7,7 @@
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs "${CC:-cc}" jq python3
+needs "${CC:-cc}" jq python3 pgrep
 work_in_own_folder
 
 # Functions of all kinds, of which shares take callers and callees apart. What makes the intervals wide or narrow
@@ -25,12 +25,30 @@ done
 kill -TERM $recorder
 wait $recorder
 status=$?
+counted=1 # for the third round, which has begun or is planned
 claim 'the turns are recorded' is "$status $(cat err)" '0 '
 status=0
 "$PUGMARK" record -q -a ./kinds --share 2/3 --duration 0.3 -o share 2>err || status=$?
 claim 'a share alone is recorded' is "$status $(cat err)" '0 '
 run 3 record -q -a ./kinds --rotate 8 --every 1 --duration 0.5 -o few
 claim 'shares without a turn are said' grep -qE '[67] of 8 shares had no turn' err
+
+# A turn that takes long to plan, here since it is stopped, is planned for two turns: each has its time.
+lasts_s() { jq '(.probed_to_ns - .probed_from_ns) / 1e9' "late/turn-00000$1/meta.json"; }
+"$PUGMARK" record -q -a ./kinds --rotate 5 --every 2 -o late 2>err &
+recorder=$!
+await [ -e late/turn-000002/events ]
+sleep 0.2
+planned=$(pgrep -n -P $recorder)
+kill -STOP "$planned"
+sleep 3
+kill -CONT "$planned"
+await [ -e late/turn-000005/events ]
+kill -TERM $recorder
+wait $recorder
+claim 'a turn ends in time while a later one is still planned' \
+	test "$(jq -n "$(lasts_s 2) < 2.9 and $(lasts_s 3) < 2.9")" = true
+claim 'what a round has counted is counted once' is "$(find "$XDG_CACHE_HOME/pugmark/counted" -type f | wc -l)" "$counted"
 kill -TERM $kinds
 wait $kinds
 claim 'the program has not noticed' is $? 0

@@ -96,7 +96,7 @@ static int ask_to_write(const char *path, const void *bytes, size_t len)
 /* Whether @path is of a file that a sandbox may have. */
 static bool may_have(const char *path, const char *tag, char op)
 {
-	static const char *const folders[] = {"plans", "taken-out"};
+	static const char *const folders[] = {"plans", "taken-out", "counted"};
 	char *costs = own_cache_path(NULL, "costs.json");
 	bool may = costs && op == OP_READ && !strcmp(path, costs);
 	free(costs);

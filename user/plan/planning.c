@@ -13,6 +13,7 @@
 #include "user/plan/plan_scope.h"
 #include "user/plan/probe_costs.h"
 #include "user/plan/profile.h"
+#include "user/plan/profile_kept.h"
 #include "user/plan/taken_before.h"
 
 #include <errno.h>
@@ -307,17 +308,34 @@ static void digest_inputs(const struct planner *p, uint8_t out[DIGEST_BYTES])
 	digest_end(&d, out);
 }
 
+/* Counts in the recordings, unless that was done before. Where all of each is counted nothing is
+ * kept: they are seldom counted in twice. */
+static int count(struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	say(p, "counting in what was recorded");
+	char *path = o->profile_events ? profile_kept_path(p->model, o->profiles, o->n_profiles,
+							   o->profile_events, o->tag)
+				       : NULL;
+	int err = 0;
+	if (!path || o->fresh || profile_kept_read(path, p->model, &p->profile)) {
+		err = profile_read(o->profiles, o->n_profiles, p->model, o->profile_events,
+				   &p->profile, p->diag);
+		if (!err && path)
+			profile_kept_write(path, p->model, &p->profile); /* else it is done again */
+	}
+	free(path);
+	return err;
+}
+
 static int plan_or_load(struct planner *p)
 {
 	int err = open_model(p);
 	if (!err)
 		err = recall(p);
 	const struct planning_options *o = p->o;
-	if (!err && o->n_profiles) {
-		say(p, "counting in what was recorded");
-		err = profile_read(o->profiles, o->n_profiles, p->model, o->profile_events,
-				   &p->profile, p->diag);
-	}
+	if (!err && o->n_profiles)
+		err = count(p);
 	if (err)
 		return err;
 	uint8_t inputs[DIGEST_BYTES];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* turns.c: see turns.h. At most four processes: this one, the turn that is on, the one before,
- * which writes what is left, and the next one, which plans. */
+/* turns.c: see turns.h. At most five processes: this one, the turn that is on, the one before,
+ * which writes what is left, and the next two, which plan: on a busy machine planning may take
+ * longer than a turn. */
 #include "user/record/turns.h"
 
 #include "offline/base/clock.h"
@@ -21,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { AHEAD_MAX = 2 };
+
 struct turn {
 	pid_t pid; /* 0: there is none */
 	int go_fd, begun_fd;
@@ -29,7 +32,9 @@ struct turn {
 struct turning {
 	const struct turns *turns;
 	struct caught_signals signals;
-	struct turn before, on, next;
+	struct turn before, on;
+	struct turn next[AHEAD_MAX]; /* the first n_next, in order */
+	uint32_t n_next;
 	uint64_t end_ns;
 	uint32_t n, n_planned, lossy;
 	uint32_t empty;	  /* turns in a row */
@@ -79,9 +84,9 @@ char *turn_folder(const char *output, uint32_t number)
 	return asprintf(&path, "%s/turn-%06u", output, number) < 0 ? NULL : path;
 }
 
-/* By which turns the next one is planned: when a round begins the last turns of the one before are
- * still written, so it is an earlier one; and it is another one in round 3, 4, 6, 10 and so on,
- * since a plan that is there already costs nothing. */
+/* By which turns the next one is planned: when a round is planned the last turns of the one before
+ * are still to come or written, so it is an earlier one; and it is another one in round 3, 4, 6, 10
+ * and so on, since a plan that is there already costs nothing. */
 static void find_counted(const struct turning *t, struct turn_begin *begin)
 {
 	uint32_t round = t->n_planned / t->turns->shares + 1, counted = 1;
@@ -111,8 +116,16 @@ static int record(struct turning *t, int go_fd, int begun_fd)
 	return output ? turns->record(turns->ctx, &begin) : 1;
 }
 
-/* Lets the next turn be planned. */
-static int plan(struct turning *t, struct pugmark_diag *diag)
+static void close_next(const struct turning *t)
+{
+	for (uint32_t i = 0; i < t->n_next; i++) {
+		close(t->next[i].go_fd);
+		close(t->next[i].begun_fd);
+	}
+}
+
+/* Lets another turn be planned. */
+static int plan_one(struct turning *t, struct pugmark_diag *diag)
 {
 	int go[2] = {-1, -1}, begun[2] = {-1, -1};
 	fflush(NULL);
@@ -121,6 +134,7 @@ static int plan(struct turning *t, struct pugmark_diag *diag)
 	if (!err && !pid) {
 		close(go[1]);
 		close(begun[0]);
+		close_next(t);
 		int status = record(t, go[0], begun[1]);
 		fflush(NULL);
 		_exit(status);
@@ -134,33 +148,51 @@ static int plan(struct turning *t, struct pugmark_diag *diag)
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 					"cannot begin a turn: %s", strerror(-err));
 	}
-	t->next = (struct turn){pid, go[1], begun[0]};
+	t->next[t->n_next++] = (struct turn){pid, go[1], begun[0]};
 	t->n_planned++;
 	return 0;
 }
 
-/* Takes the next turn back. */
+/* Lets the next turns be planned: the first one alone, so that it is soon on. Then so many that a
+ * round by whose counts one is planned has been written: of fewer shares than AHEAD_MAX + 1 its
+ * last turn would not be. */
+static int plan(struct turning *t, struct pugmark_diag *diag)
+{
+	uint32_t others = t->turns->shares - 1, ahead = others < AHEAD_MAX ? others : AHEAD_MAX;
+	int err = 0;
+	if (!t->on.pid || !ahead)
+		ahead = 1;
+	while (!err && t->n_next < ahead)
+		err = plan_one(t, diag);
+	return err;
+}
+
+/* Takes the next turns back. */
 static void cancel(struct turning *t)
 {
-	if (!t->next.pid)
-		return;
-	close(t->next.go_fd);
-	close(t->next.begun_fd);
-	finish(t, &t->next, NULL);
+	close_next(t);
+	while (t->n_next)
+		finish(t, &t->next[--t->n_next], NULL);
+}
+
+static struct turn take_next(struct turning *t)
+{
+	struct turn next = t->next[0];
+	memmove(t->next, t->next + 1, --t->n_next * sizeof(*t->next));
+	return next;
 }
 
 /* Begins the turn that is planned, ends the one that is on when its probes are in place, and plans
  * another. */
 static int turn_over(struct turning *t, struct pugmark_diag *diag)
 {
-	struct turn next = t->next;
+	struct turn next = take_next(t);
 	char byte = 0;
 	ssize_t n = write(next.go_fd, &byte, 1);
 	while (n == 1 && (n = read(next.begun_fd, &byte, 1)) < 0 && errno == EINTR)
 		n = 1;
 	close(next.go_fd);
 	close(next.begun_fd);
-	t->next.pid = 0;
 	int err = finish(t, &t->before, diag); /* it has had the time of a turn to write */
 	if (n != 1) {
 		err = finish(t, &next, err ? NULL : diag) ? -EIO : err;

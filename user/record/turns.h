@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* turns.h: shares of a program's functions one after the other, each a recording of its own. A turn
- * is planned while the one before is on. The probes of a turn are in place before those of the turn
- * before go: there is no time in between, and what is on twice meanwhile are different functions.
+ * is planned while the two before are on. The probes of a turn are in place before those of the
+ * turn before go: there is no time in between, and what is on twice meanwhile are different
+ * functions.
  */
 #ifndef USER_RECORD_TURNS_H
 #define USER_RECORD_TURNS_H

@@ -78,7 +78,10 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 			p->attach_boundary = p->n ? BELOW_CALLBACK : p->attach_boundary;
 			continue;
 		}
-		f.func = node_at(p, s->module, s->call)->func;
+		const struct pugmark_plan_node *call = node_at(p, s->module, s->call);
+		f.func = call->func;
+		/* no event of the call will tell: it was before */
+		f.call_cfa = call->height == PUGMARK_HEIGHT_UNKNOWN ? s->cfa : 0;
 		open(p, f);
 		p->attach_boundary = BELOW_CALL;
 	}

@@ -180,7 +180,9 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 				? parser_function_at(p, pugmark_event_handler(e), &entry.module)
 				: PUGMARK_NONE;
 	p->unplaced = !settled && !pugmark_event_handler(e);
-	if (func == PUGMARK_NONE && pugmark_event_handler(e))
+	bool traced =
+		func != PUGMARK_NONE && p->plans[entry.module]->funcs[func].entry != PUGMARK_NONE;
+	if (!traced && pugmark_event_handler(e))
 		p->foreign = (struct interrupted){
 			.foreign = true,
 			.sp = pugmark_event_sp(e),
@@ -190,7 +192,7 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 			.since_ns = p->since_ns,
 			.settled = settled,
 		};
-	if (func == PUGMARK_NONE || p->plans[entry.module]->funcs[func].entry == PUGMARK_NONE)
+	if (!traced)
 		return;
 	if (!settled)
 		lose_place(p, e, pugmark_event_sp(e));

@@ -143,15 +143,17 @@ static bool try_from(struct settling *s, struct frame_cursor at)
 	return try_levels(s, 0);
 }
 
-/* Whether the return address at @addr is of a call of a function of ours that is not traced: what
- * called that lies further out. */
-static bool is_opaque_call(const struct settling *s, uint64_t addr)
+/* Whether the return address at @addr is into a function of ours that is not traced: what called
+ * that lies further out. Of its calls the plan names those alone that lead back to traced code. */
+static bool is_untraced(const struct settling *s, uint64_t addr)
 {
 	uint16_t module;
 	uint64_t word;
-	return stack_word(s->e, addr, &word) &&
-	       parser_return_to(s->p, s->module, word, &module) != PUGMARK_NONE &&
-	       parser_call_before(s->p, s->module, word, &module) == PUGMARK_NONE;
+	struct place call;
+	if (!stack_word(s->e, addr, &word) ||
+	    parser_call_before(s->p, s->module, word, &module) != PUGMARK_NONE)
+		return false;
+	return parser_place_at(s->p, 0, word - 1, 0, &call) && call.func == PUGMARK_NONE;
 }
 
 /* The readings where call frame information has found the innermost call of ours, or that there is
@@ -169,7 +171,7 @@ static bool try_caller(struct settling *s, uint64_t addr)
 			return true;
 	}
 	struct frame_cursor at = cursor_at(p, s->e, s->module, s->caller + 8);
-	return !none && !is_opaque_call(s, s->caller) && try_from(s, at);
+	return !none && !is_untraced(s, s->caller) && try_from(s, at);
 }
 
 /* Whether the thread is about to leave the module by a jump whose event has come already. The
@@ -191,7 +193,7 @@ static bool read_from(struct settling *s, uint64_t first)
 		return try_chain(s, at);
 	if (s->caller && try_caller(s, first))
 		return true;
-	if (s->caller && !is_opaque_call(s, s->caller))
+	if (s->caller && !is_untraced(s, s->caller))
 		return false;
 	if (s->caller)
 		first = s->caller + 8;

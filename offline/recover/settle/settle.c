@@ -58,13 +58,33 @@ static bool locate(struct settling *s, uint64_t ip, uint64_t bp)
 	return true;
 }
 
-/* Whether no call of ours is in progress. Where the process has ended before its stack was unwound,
- * the outermost frame's return address may have been written over. */
-static bool none_left(const struct parser *p, const struct pugmark_witness_event *e,
-		      uint64_t caller)
+/* Whether each open frame lies inside of the innermost call that is in progress on their stack, or
+ * was made in its place before: then it has ended, or else its own call or return address would be
+ * the innermost. */
+static bool all_inside_caller(const struct parser *p, const struct settling *s)
 {
-	return caller == PUGMARK_SIGNAL_NO_CALLER ||
-	       (!caller && !stack_slot_holds(p, e, p->stack[0].cfa, p->stack[0].ret));
+	bool other = s->sp - p->foreign.alt < p->foreign.alt_bytes; /* a handler's own */
+	if (other || p->n_handlers)
+		return false;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct frame *f = &p->stack[i];
+		bool same = f->cfa - 8 == s->caller && !stack_slot_holds(p, s->e, f->cfa, f->ret);
+		if (!f->cfa || (f->cfa > s->caller && !same))
+			return false;
+	}
+	return !parser_leaving(p, true);
+}
+
+/* Whether no call of ours is in progress. Where the process has ended before its stack was unwound,
+ * the outermost frame's return address may have been written over. The innermost call of the module
+ * may be one of a function that is not traced. */
+static bool none_left(const struct parser *p, const struct settling *s)
+{
+	if (s->caller == PUGMARK_SIGNAL_NO_CALLER)
+		return true;
+	if (s->caller)
+		return all_inside_caller(p, s);
+	return !stack_slot_holds(p, s->e, p->stack[0].cfa, p->stack[0].ret);
 }
 
 /* Whether the way that leads there passes a place where another one may as well: in the open frames
@@ -163,7 +183,7 @@ enum settled settle_ask(const struct parser *p, const struct pugmark_witness_eve
 	s->settled = located && find_way(s);
 	if (s->settled)
 		return s->keep && s->level + 1 < s->open ? SETTLED_AHEAD : SETTLED;
-	s->all_ended = outside && none_left(p, e, caller) && parser_can_end(p, 0);
+	s->all_ended = outside && parser_can_end(p, 0) && none_left(p, s);
 	return s->all_ended ? SETTLED : UNSETTLED;
 }
 
