@@ -159,6 +159,18 @@ claim 'parts by time: every call is there' is \
 claim 'parts by time: none that began later' is "$(sqlite3 span.002.db \
 	"select count(*) from calls where begin_earliest > 2 * $span")" 0
 
+# What adds up counts what lies in its part of the time, and no more: parts have the sum of the whole.
+sum() { cat "$@" | awk '{ n += $NF } END { printf "%.0f\n", n }'; }
+first=$(sqlite3 bounds.db 'select min(begin_earliest) from calls')
+step=$((($(sqlite3 bounds.db 'select max(end_latest) from calls') - first) / 4 + 1))
+for weight in time calls; do
+	run 0 export --format folded --weight $weight -o whole.$weight known
+	run 0 export --format folded --weight $weight --from "${first}ns" --split "${step}ns" -o part.$weight known
+	claim "parts by time: $weight add up to the whole" is "$(sum part.0*.$weight)" "$(sum whole.$weight)"
+done
+run 0 export --format folded --range "$((first + step))ns..$((first + 2 * step))ns" -o ranged known
+claim 'a range of one thread weighs no more than its time' test "$(sum ranged)" -le $((step + 1))
+
 # Requests: those that were slow, with what they call.
 run 0 export --format sqlite --request work -o requests.db known
 claim '--request: its calls and nothing around them' is \

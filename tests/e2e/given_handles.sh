@@ -30,6 +30,7 @@ cat >give.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 static FILE *told;
 #define HERE __attribute__((noinline, noclone))
 #define SAY(...) fprintf(told, __VA_ARGS__)
@@ -79,6 +80,11 @@ int main(int argc, char **argv) {
 	told = fopen("told", "w");
 	for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 3); i++)
 		work(i);
+	struct box *kept;
+	box_open("kept", &kept);
+	usleep(30000);
+	box_close(kept);
+	SAY("box_open %lx begin\nbox_close %lx end\n", (long)kept, (long)kept);
 	FILE *threads = fopen("told.threads", "w"), *lines = fopen("lines", "r");
 	for (int i = 0; i < 3; i++) {
 		pthread_t t;
@@ -123,8 +129,27 @@ for flags in '-O0' '-O2' '-O2 -fno-plt -fcf-protection=none'; do
 		claim "$flags $how: pthread_create" same <(told told.threads) <(sequences rec threads)
 		claim "$flags $how: what getline leaves as it is goes on" same <(told told.lines) \
 			<(sequences rec line.handle | grep getline)
+		# When its calls began is what replay says of them, and only what was closed says so.
+		"$PUGMARK" encode rec --handle box.handle --format json >handles 2>err
+		claim "$flags $how: closed are those that were" is "$(jq '[.sequences[] | select(.closed)] | length' handles)" "$(grep -c ' end$' told)"
+		claim "$flags $how: and no others" is \
+			"$(jq -c '[.sequences[] | select(.object and (.closed | not)).items[]] | map(select(. == "box_close")) | length' handles)" 0
+		claim "$flags $how: each call has its time" is \
+			"$(jq -c '[.sequences[] | (.items | length) == (.items_ns | length) and .first_ns == .items_ns[0] and .last_ns == .items_ns[-1]] | unique' handles)" '[true]'
+		claim "$flags $how: which is that of replay" same \
+			<(jq -c '[.sequences[] | [.items, .items_ns] | transpose[]] | unique[]' handles) \
+			<("$PUGMARK" replay rec -F 'box_*' --format json | jq -c '[.threads[].calls[] | select(.depth == 0) | [.function, .start_ns]] | unique[]')
+		claim "$flags $how: the last one was kept for 30 ms" is \
+			"$(jq '[.sequences[] | select(.closed)] | max_by(.first_ns[0]) | .last_ns[1] - .first_ns[0] >= 30000000' handles)" true
 	done
 done
+"$PUGMARK" encode rec --handle box.handle >out 2>err
+claim 'text: for how long it was there' is "$(grep -cE '^box.handle [0-9a-f]+: thread [0-9]+ give, from 0\.[0-9]{6} for [0-9.]+(ns|us|ms|s)(\.\.[0-9.]+(ns|us|ms|s))?, closed$' out)" "$(grep -c ' end$' told)"
+claim 'text: what was not closed' is "$(grep -c ', not closed$' out)" "$(jq '[.sequences[] | select(.closed == false)] | length' handles)"
+"$PUGMARK" encode rec --handle box.handle --grammar --format xml >out 2>err
+claim 'xml: closed, and its times' is "$(grep -cE ' closed="yes" first="[0-9]+ [0-9]+" last="[0-9]+ [0-9]+">' out)" "$(grep -c ' end$' told)"
+"$PUGMARK" encode rec --handle box.handle --no-times --format json >out 2>err
+claim '--no-times' is "$(grep -c '_ns"' out)" 0
 run 0 record -q -o deep --handle box.handle -- ./give 24
 claim 'more than 16 calls deep: no handle is wrong' is \
 	"$(comm -13 <(awk '{ print $2 }' told | sort -u) <(sequences deep box.handle | awk '{ print $1 }' | sort -u))" ''

@@ -45,7 +45,7 @@ static const char help[] =
 	"                           how to print (text); pictures are of --dag and --fsa,\n"
 	"                           packed is the smallest file of --dag, to be read again\n"
 	"      --top N              of a graph only the N nodes with most time (40)\n"
-	"      --no-times           without times of nodes\n"
+	"      --no-times           without times of nodes and handles\n"
 	"      --merge              with --class: all threads in one sequence, by "
 	"time\n" VIEW_HELP_TREE VIEW_HELP_THREAD VIEW_HELP_DEPTH VIEW_HELP_CALL_TIMES
 	"      --stats              speed and memory, to stderr\n"

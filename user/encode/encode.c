@@ -146,8 +146,10 @@ void encode_deinit(struct encode *e)
 	symbol_map_free(e->map);
 	if (!e->shares_symbols)
 		symbols_free(e->symbols);
-	for (uint32_t i = 0; i < e->sequences.n; i++)
+	for (uint32_t i = 0; i < e->sequences.n; i++) {
 		VEC_FREE(&e->sequences.at[i].held);
+		VEC_FREE(&e->sequences.at[i].times);
+	}
 	VEC_FREE(&e->sequences);
 	VEC_FREE(&e->closed);
 	VEC_FREE(&e->automata);

@@ -51,8 +51,14 @@ struct encode_sequence {
 	enum tree_edge ends;
 	bool open;
 	uint64_t symbols;
-	VEC(uint32_t)
-	held; /* where several are open at the same time: its symbols, until it ends */
+	/* Of objects and handles: when its first and its last call began, and whether that one
+	 * ended the object. */
+	struct tree_time first, last;
+	bool closed;
+	/* Where several are open at the same time: its symbols, until it ends, and where each is
+	 * to be told when the calls began. */
+	VEC(uint32_t) held;
+	VEC(struct tree_time) times;
 	uint32_t automaton, in_grammar; /* as the encoding needs it */
 	struct fsa_cursor cursor;
 };
@@ -68,6 +74,7 @@ struct encode_format {
 	const char *name;
 	const char *filter; /* a command that the output goes through, or NULL */
 	void (*begin)(struct encode *e);
+	bool tells_calls; /* when each call of an object's plain sequence began */
 	/* Sequences as they come: for ENCODE_PLAIN and ENCODE_RLE. @count 0: many. */
 	void (*sequence)(struct encode *e, const struct encode_sequence *s);
 	void (*items)(struct encode *e, const uint32_t *symbols, size_t n, uint64_t count);
@@ -117,7 +124,7 @@ struct encode {
 	struct handle handle; /* --handle: its rows are what face matches */
 	bool merge;	      /* all threads in one sequence */
 	uint32_t top;	      /* nodes in a picture of a graph */
-	bool show_times;      /* of nodes */
+	bool show_times;      /* of nodes, and of the sequences of objects */
 	bool show_stats;      /* to stderr: memory, speed */
 
 	struct symbols *symbols;
@@ -177,6 +184,8 @@ void encode_group(const char *thread, char group[24]);
 int encode_sequence_begin(struct encode *e, const struct tree_place *place, const char *title,
 			  uint32_t *index);
 int encode_sequence_put(struct encode *e, uint32_t index, const uint32_t *symbols, size_t n);
+/* The same of one call of an object's sequence, which keeps when it began. */
+int encode_sequence_call(struct encode *e, uint32_t index, const struct tree_call *call);
 int encode_sequence_end(struct encode *e, uint32_t index, enum tree_edge why);
 int encode_sequences_finish(struct encode *e);
 /* The grammar so far in the form that was asked for. */
@@ -220,6 +229,17 @@ int encode_pipe_new(struct encode *e, const struct tree_sink *sink, struct filte
 		    struct tree_walk **walk);
 
 /* ---- encode_words.c ---- */
+
+/* Whether it is said when the calls of @s began. */
+static inline bool encode_tells_times(const struct encode *e, const struct encode_sequence *s)
+{
+	return e->selection == SELECT_OBJECT && e->show_times && s->symbols;
+}
+/* @ns after the start of the recording. */
+static inline uint64_t encode_since_start(const struct encode *e, uint64_t ns)
+{
+	return ns > e->view.start_ns ? ns - e->view.start_ns : 0;
+}
 
 /* How long the name of the class is that @name, demangled, is a method of; 0: of none. */
 size_t encode_class_length(const char *name);

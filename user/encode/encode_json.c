@@ -97,10 +97,33 @@ static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t 
 	}
 }
 
+static void bounds(struct encode *e, const char *key, struct tree_time t)
+{
+	outbuf_json_dec(e->out, key, encode_since_start(e, t.from_ns));
+	outbuf_json_dec(e->out, ",", encode_since_start(e, t.to_ns));
+	outbuf_char(e->out, ']');
+}
+
+static void times(struct encode *e, const struct encode_sequence *s)
+{
+	bounds(e, ",\"first_ns\":[", s->first);
+	bounds(e, ",\"last_ns\":[", s->last);
+	if (!s->times.n)
+		return;
+	outbuf_text(e->out, ",\"items_ns\":[");
+	for (uint32_t i = 0; i < s->times.n; i++)
+		bounds(e, i ? ",[" : "[", s->times.at[i]);
+	outbuf_char(e->out, ']');
+}
+
 static void sequence_end(struct encode *e, const struct encode_sequence *s)
 {
 	outbuf_char(e->out, ']');
 	outbuf_json(e->out, ",\"ends\":", encode_edge(s->ends));
+	if (s->title)
+		outbuf_text(e->out, s->closed ? ",\"closed\":true" : ",\"closed\":false");
+	if (encode_tells_times(e, s))
+		times(e, s);
 	outbuf_char(e->out, '}');
 	e->comma = true;
 }
@@ -258,6 +281,7 @@ static const struct encode_parts parts = {
 
 const struct encode_format encode_json = {
 	.name = "json",
+	.tells_calls = true,
 	.begin = begin,
 	.sequence = sequence,
 	.items = items,

@@ -10,8 +10,8 @@
 
 /* A call of SELECT_OBJECT. */
 struct object_call {
-	uint32_t symbol;
-	bool placed; /* it is in a sequence */
+	struct tree_call of; /* of.symbol 0: there is none */
+	bool placed;	     /* it is in a sequence */
 };
 
 struct encode_lane {
@@ -23,7 +23,7 @@ struct encode_lane {
 	const struct pugmark_trace_event *event; /* the next one; NULL: there is none */
 	struct tree_sink sink;
 	/* SELECT_OBJECT: the call that is open (what is called inside of it is not shown), and the
-	 * one that ended last: what it gives out may come yet. symbol 0: there is none. */
+	 * one that ended last: what it gives out may come yet. */
 	struct object_call open, ended;
 	uint32_t unknown; /* its sequence of calls of which the object is not known, + 1 */
 };

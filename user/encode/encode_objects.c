@@ -205,7 +205,7 @@ static int put_alone(struct encode_lane *l, struct object_call *call)
 		err = encode_sequence_begin(e, &place, NULL, &l->unknown);
 		l->unknown++;
 	}
-	return err ? err : encode_sequence_put(e, l->unknown - 1, &call->symbol, 1);
+	return err ? err : encode_sequence_call(e, l->unknown - 1, &call->of);
 }
 
 /* What a call does to an object's sequence. */
@@ -235,7 +235,7 @@ static int put_call(struct encode_lane *l, struct object_call *call, uint64_t va
 		const char *title;
 		place.why = effect == GOES_ON ? o->after : EDGE_THREAD; /* it was there before */
 		uint32_t index;
-		err = title_of(e, call->symbol, &title);
+		err = title_of(e, call->of.symbol, &title);
 		if (!err)
 			err = encode_sequence_begin(e, &place, title, &index);
 		if (err)
@@ -245,8 +245,9 @@ static int put_call(struct encode_lane *l, struct object_call *call, uint64_t va
 		o->n++;
 	}
 	if (!err)
-		err = encode_sequence_put(e, at->sequence - 1, &call->symbol, 1);
+		err = encode_sequence_call(e, at->sequence - 1, &call->of);
 	if (!err && ends) {
+		e->sequences.at[at->sequence - 1].closed = true;
 		err = encode_sequence_end(e, at->sequence - 1, EDGE_THREAD);
 		forget(o, at);
 	}
@@ -256,7 +257,7 @@ static int put_call(struct encode_lane *l, struct object_call *call, uint64_t va
 /* No more is told of @call. */
 static int put_unknown(struct encode_lane *l, struct object_call *call)
 {
-	if (!call->symbol || call->placed)
+	if (!call->of.symbol || call->placed)
 		return 0;
 	l->e->calls_of_none++;
 	return put_alone(l, call);
@@ -272,8 +273,8 @@ static int object_open(void *ctx, const struct tree_call *call)
 {
 	struct encode_lane *l = ctx;
 	int err = put_unknown(l, &l->ended);
-	l->ended.symbol = 0;
-	l->open = (struct object_call){.symbol = call->symbol};
+	l->ended.of.symbol = 0;
+	l->open = (struct object_call){.of = *call};
 	return err;
 }
 
@@ -281,10 +282,10 @@ static int object_close(void *ctx, const struct tree_return *ret)
 {
 	struct encode_lane *l = ctx;
 	struct role role = {0};
-	int err = find_role(l->e, l->open.symbol, &role);
+	int err = find_role(l->e, l->open.of.symbol, &role);
 	bool gives = ret->token == TOKEN_RETURN && (role.returns || role.outs);
 	l->ended = l->open;
-	l->open.symbol = 0;
+	l->open.of.symbol = 0;
 	return err || gives ? err : put_unknown(l, &l->ended);
 }
 
@@ -304,9 +305,9 @@ static int object_value(void *ctx, const struct tree_value *value)
 	struct object_call *call = given ? &l->ended : &l->open;
 	struct role role;
 	uint64_t v = value->value;
-	if (!call->symbol)
+	if (!call->of.symbol)
 		return 0;
-	int err = find_role(e, call->symbol, &role);
+	int err = find_role(e, call->of.symbol, &role);
 	if (err || !tells(&role, value))
 		return err;
 	if (e->handle.n_rows && !handle_valid(&e->handle, &v))
@@ -323,7 +324,7 @@ static int object_end(void *ctx, enum tree_edge why)
 	int err = put_unknown(l, &l->ended);
 	if (!err)
 		err = put_unknown(l, &l->open);
-	l->ended.symbol = l->open.symbol = 0;
+	l->ended.of.symbol = l->open.of.symbol = 0;
 	return err || why == EDGE_THREAD ? err : encode_objects_end(l->e, why);
 }
 

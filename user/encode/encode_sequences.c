@@ -135,6 +135,18 @@ int encode_sequence_put(struct encode *e, uint32_t index, const uint32_t *symbol
 	}
 }
 
+int encode_sequence_call(struct encode *e, uint32_t index, const struct tree_call *call)
+{
+	struct encode_sequence *s = &e->sequences.at[index];
+	if (!s->symbols)
+		s->first = call->time;
+	s->last = call->time;
+	if (!e->tap && e->encoding == ENCODE_PLAIN && e->show_times && e->format->tells_calls &&
+	    !VEC_PUSH(&s->times, call->time))
+		return -ENOMEM;
+	return encode_sequence_put(e, index, &call->symbol, 1);
+}
+
 /* Writes what was held of a sequence that has ended. */
 static int write_held(struct encode *e, struct encode_sequence *s)
 {
@@ -146,8 +158,6 @@ static int write_held(struct encode *e, struct encode_sequence *s)
 	else
 		err = rle_put(&e->rle, s->held.at, s->held.n);
 	VEC_FREE(&s->held);
-	if (!err && !VEC_PUSH(&e->closed, (uint32_t)(s - e->sequences.at)))
-		err = -ENOMEM;
 	return err;
 }
 
@@ -167,6 +177,9 @@ int encode_sequence_end(struct encode *e, uint32_t index, enum tree_edge why)
 		return fsa_end(e->fsa, &s->cursor, why == EDGE_THREAD);
 	if (!err && !e->sequitur)
 		e->format->sequence_end(e, s);
+	VEC_FREE(&s->times);
+	if (!err && streams(e) && e->selection == SELECT_OBJECT && !VEC_PUSH(&e->closed, index))
+		err = -ENOMEM;
 	return err;
 }
 

@@ -94,6 +94,24 @@ static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t 
 		word(e, "}", true);
 }
 
+/* When the first call began, how long after that the last one did, and whether that ended it. */
+static void span(struct encode *e, const struct encode_sequence *s)
+{
+	const struct tree_time *first = &s->first, *last = &s->last;
+	uint64_t least = last->from_ns > first->to_ns ? last->from_ns - first->to_ns : 0;
+	uint64_t us = encode_since_start(e, first->from_ns) / 1000;
+	outbuf_format(e->out, ", from %llu.%06llu", (unsigned long long)(us / 1000000),
+		      (unsigned long long)(us % 1000000));
+	if (s->symbols > 1) {
+		outbuf_text(e->out, " for ");
+		outbuf_duration(e->out, least);
+		if (last->to_ns - first->from_ns != least) {
+			outbuf_text(e->out, "..");
+			outbuf_duration(e->out, last->to_ns - first->from_ns);
+		}
+	}
+}
+
 static void sequence(struct encode *e, const struct encode_sequence *s)
 {
 	if (s->title) {
@@ -108,6 +126,10 @@ static void sequence(struct encode *e, const struct encode_sequence *s)
 		outbuf_format(e->out, ", after a%s %s at event %llu",
 			      s->place.why == EDGE_UNOPENED ? "n" : "", encode_edge(s->place.why),
 			      (unsigned long long)s->place.event);
+	if (encode_tells_times(e, s))
+		span(e, s);
+	if (s->title)
+		outbuf_text(e->out, s->closed ? ", closed" : ", not closed");
 	newline(e);
 	outbuf_spaces(e->out, INDENT);
 	begin_words(e, INDENT);

@@ -17,6 +17,13 @@ static void attribute(struct encode *e, const char *name, uint64_t value)
 	outbuf_char(e->out, '"');
 }
 
+static void bounds(struct encode *e, const char *name, struct tree_time t)
+{
+	outbuf_format(e->out, " %s=\"%llu %llu\"", name,
+		      (unsigned long long)encode_since_start(e, t.from_ns),
+		      (unsigned long long)encode_since_start(e, t.to_ns));
+}
+
 static void begin(struct encode *e)
 {
 	outbuf_format(e->out,
@@ -68,6 +75,12 @@ static void sequence(struct encode *e, const struct encode_sequence *s)
 	}
 	outbuf_format(e->out, "\" begins=\"%s\"", encode_edge(s->place.why));
 	attribute(e, "event", s->place.event);
+	if (s->closed)
+		outbuf_text(e->out, " closed=\"yes\"");
+	if (encode_tells_times(e, s)) {
+		bounds(e, "first", s->first);
+		bounds(e, "last", s->last);
+	}
 	outbuf_char(e->out, '>');
 	e->comma = false;
 }

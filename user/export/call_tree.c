@@ -97,11 +97,28 @@ static uint32_t child(struct export *x, uint32_t parent, uint32_t frame)
 	return i;
 }
 
-/* The span from the last event to one that is drawn @at_ns and happened in @time. */
+/* @ns after the start, or the begin or the end of the part of the time that is shown, where it lies
+ * outside of that. */
+static uint64_t in_range(const struct trace_view *view, uint64_t ns)
+{
+	if (view->from_ns > view->start_ns && ns < view->from_ns - view->start_ns)
+		return view->from_ns - view->start_ns;
+	if (view->to_ns != UINT64_MAX && ns > view->to_ns - view->start_ns)
+		return view->to_ns - view->start_ns + 1;
+	return ns;
+}
+
+/* The span from the last event to one that is drawn @at_ns and happened in @time: what of it lies
+ * in the part of the time that is shown. */
 static void spend(struct export *x, uint32_t on, struct export_time time, uint64_t at_ns)
 {
 	struct export_contexts *c = x->contexts;
 	struct context_node *node = &c->nodes[on];
+	if (x->times && x->replay.view.timed) {
+		time.earliest_ns = in_range(&x->replay.view, time.earliest_ns);
+		time.latest_ns = in_range(&x->replay.view, time.latest_ns);
+		at_ns = in_range(&x->replay.view, at_ns);
+	}
 	if (x->times && on) {
 		node->self_ns += at_ns > c->last_at_ns ? at_ns - c->last_at_ns : 0;
 		if (time.earliest_ns > c->last.latest_ns)
@@ -125,7 +142,10 @@ void export_contexts_enter(struct export *x, const struct export_call *call)
 	struct export_contexts *c = x->contexts;
 	spend(x, c->at, call->begin, call->at_ns);
 	c->at = child(x, c->at, call->frame);
-	c->nodes[c->at].calls++;
+	const struct trace_view *view = &x->replay.view;
+	uint64_t ns = view->start_ns + call->at_ns;
+	if (!x->times || !view->timed || (ns >= view->from_ns && ns <= view->to_ns))
+		c->nodes[c->at].calls++;
 }
 
 void export_contexts_leave(struct export *x, const struct export_end *end)
