@@ -216,3 +216,19 @@ bool outcome_holds(const struct outcome *o, const struct private_run *run,
 	}
 	return true;
 }
+
+bool outcome_may(const struct outcome *o, const struct private_run *run)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		const struct condition *c = &o->at[i];
+		size_t len = 0;
+		if ((c->what != OUT && c->what != ERR) || c->match || c->not )
+			continue;
+		uint8_t *bytes = read_all(c->what == OUT ? run->out : run->err, &len);
+		bool begins = bytes && len <= c->len && !memcmp(bytes, c->bytes, len);
+		free(bytes);
+		if (!begins)
+			return false;
+	}
+	return true;
+}

@@ -29,5 +29,7 @@ bool outcome_right(const struct outcome *outcome, const struct private_run *run,
 /* Whether all of them hold of a run that has ended. */
 bool outcome_holds(const struct outcome *outcome, const struct private_run *run,
 		   const struct private_result *result);
+/* Whether they may come to hold of a run that goes on behind what it has printed. */
+bool outcome_may(const struct outcome *outcome, const struct private_run *run);
 
 #endif

@@ -11,6 +11,7 @@
 
 static const char help[] =
 	"usage: pugmark switch [options] DIR [--until CONDITION]... -- PROGRAM [ARGS]\n"
+	"       pugmark switch [options] DIR [--until CONDITION]... --replay\n"
 	"\n"
 	"Runs PROGRAM, of which DIR is a recording of level values that went wrong, again and "
 	"again "
@@ -41,6 +42,9 @@ static const char help[] =
 	"      --order last|each  the last executed first (last); or of each jump its last "
 	"execution,\n"
 	"                       then of each its first, then the last but one, ...\n"
+	"      --replay         runs nothing: each jump is turned in the replay of the recording, "
+	"which goes\n"
+	"                       on as long as what it asks was captured, and says where that ends\n"
 	"      --all            goes on behind the first jump that is critical, for others\n"
 	"      --tries N        at most so many (1000)\n"
 	"      --seconds N      for each (5)\n"
@@ -59,6 +63,7 @@ enum {
 	OPT_ADDRESSES,
 	OPT_IN_SLICE,
 	OPT_PASSING,
+	OPT_REPLAY,
 	OPT_ALL,
 	OPT_ORDER,
 	OPT_TRIES,
@@ -75,6 +80,7 @@ static const struct option options[] = {{"until", required_argument, NULL, OPT_U
 					{"addresses", no_argument, NULL, OPT_ADDRESSES},
 					{"in-slice", no_argument, NULL, OPT_IN_SLICE},
 					{"passing", required_argument, NULL, OPT_PASSING},
+					{"replay", no_argument, NULL, OPT_REPLAY},
 					{"all", no_argument, NULL, OPT_ALL},
 					{"order", required_argument, NULL, OPT_ORDER},
 					{"tries", required_argument, NULL, OPT_TRIES},
@@ -137,6 +143,9 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 		return 0;
 	case OPT_PASSING:
 		return why_add_passing(&o->why, optarg) ? command_no_memory() : 0;
+	case OPT_REPLAY:
+		o->replay = true;
+		return 0;
 	case OPT_ALL:
 		o->all = true;
 		return 0;
@@ -181,7 +190,10 @@ static int parse(int argc, char **argv, struct switch_options *o, struct outcome
 							  argv[optind - 1])
 					  : status;
 	}
-	if (!o->why.dir || optind >= argc || strcmp(argv[optind - 1], "--") != 0)
+	if (o->replay && (!o->why.dir || optind < argc))
+		return command_usage("switch", "with --replay a recording is needed, and no "
+					       "program, for none is run");
+	if (!o->replay && (!o->why.dir || optind >= argc || strcmp(argv[optind - 1], "--") != 0))
 		return command_usage("switch", "a recording is needed, and behind -- the program "
 					       "that it is of");
 	if (!outcome_any(outcome))
@@ -208,7 +220,7 @@ int cmd_switch(int argc, char **argv)
 	o.outcome = outcome;
 	int status = parse(argc, argv, &o, outcome);
 	if (status < 0) {
-		o.command.input = private_input(&diag);
+		o.command.input = o.replay ? -1 : private_input(&diag);
 		err = o.command.input < -1 ? o.command.input : switch_print(&o, &diag);
 		status = err < 0 ? command_fail(&diag) : err ? EXIT_GAPS : EXIT_OK;
 		if (o.command.input >= 0)

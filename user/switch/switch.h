@@ -18,6 +18,7 @@ struct switch_options {
 	struct private_command command;
 	const struct outcome *outcome;
 	uint64_t right; /* bytes that are printed rightly as it is; found by switch_print() */
+	bool replay;	/* nothing is run: jumps are turned in the replay of the recording */
 	bool json;
 };
 
