@@ -20,6 +20,10 @@ void outcome_free(struct outcome *outcome);
 /* Adds a condition. 0, or -errno with @diag filled. */
 int outcome_add(struct outcome *outcome, const char *text, struct pugmark_diag *diag);
 bool outcome_any(const struct outcome *outcome);
+/* The conditions, for who adds them elsewhere: condition @i as it was added, and where in that a
+ * file is named (*@file, to its end), or NULL. Borrowed. */
+size_t outcome_count(const struct outcome *outcome);
+const char *outcome_text(const struct outcome *outcome, size_t i, const char **file);
 /* Where standard output differs first from the file that it should be, if that was asked for and it
  * goes on that far. */
 bool outcome_wrong_at(const struct outcome *outcome, const struct private_run *run,

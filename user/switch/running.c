@@ -19,6 +19,10 @@ static int start(struct tries *t, struct job *jobs, struct pugmark_diag *diag)
 		struct job *j = &jobs[i];
 		if (j->used || t->next >= t->c->n || t->next >= t->until || t->next >= t->o->tries)
 			continue;
+		if (t->is_useless && t->is_useless(t->ctx, t->next)) {
+			t->until = t->next;
+			break;
+		}
 		j->candidate = t->next++;
 		int err = private_run_start(&t->o->command, &t->c->at[j->candidate].jump, &j->run,
 					    diag);
@@ -81,6 +85,11 @@ int tries_by_running(struct tries *t, struct pugmark_diag *diag)
 		}
 		if (err || !n)
 			break;
+		if (t->stop && *t->stop) {
+			err = pugmark_diag_set(diag, -EINTR, t->o->command.argv[0],
+					       PUGMARK_NO_OFFSET, "stopped by a signal");
+			break;
+		}
 		if (poll(polls, JOBS, -1) < 0 && errno != EINTR)
 			err = -errno;
 		for (unsigned i = 0; !err && i < JOBS; i++)

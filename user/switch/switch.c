@@ -71,7 +71,9 @@ int switch_print(struct switch_options *o, struct pugmark_diag *diag)
 	if (t && !err) {
 		t->o = o;
 		t->c = &c;
-		err = o->replay ? tries_in_replay(t, &w, diag) : tries_by_running(t, diag);
+		err = o->replay		? tries_in_replay(t, &w, diag)
+		      : o->cluster.used ? tries_on_cluster(t, diag)
+					: tries_by_running(t, diag);
 		put_in_order(t);
 	}
 	if (!err)

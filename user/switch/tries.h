@@ -27,7 +27,11 @@ struct unfinished {
 struct tries {
 	const struct switch_options *o;
 	const struct candidates *c;
-	size_t next, until; /* candidates: the next one, and those before which are of use */
+	/* NULL, or what says that a candidate is of no use any more, nor any behind it. */
+	bool (*is_useless)(void *ctx, size_t candidate);
+	void *ctx;
+	const volatile int *stop; /* NULL, or what a signal handler sets */
+	size_t next, until;	  /* candidates: the next one, and those before which are of use */
 	VEC(struct critical) found;
 	VEC(struct critical) closer; /* more bytes are right than without it */
 	VEC(struct unfinished) unfinished;
@@ -36,6 +40,8 @@ struct tries {
 
 /* @t->c, each turned in a run of the program. 0 or -errno with @diag filled. */
 int tries_by_running(struct tries *t, struct pugmark_diag *diag);
+/* The same as tasks of a cluster. */
+int tries_on_cluster(struct tries *t, struct pugmark_diag *diag);
 /* The program as it is has to fail; where it prints something else than it should, that tells what
  * is wrong. */
 int run_as_it_is(struct switch_options *o, struct pugmark_diag *diag);
