@@ -12,8 +12,8 @@ enum { BLOCKS = 1 << 15, VALUES = 1 << 18, SYS_RT_SIGRETURN = 15 };
 
 /* --- definitions ----------------------------------------------------------------------------- */
 
-/* The word of a load whose bytes have not all the same definition. */
-static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
+/* The word of a load of bytes with these definitions. */
+static uint32_t word_of(struct dep_build *b, const uint32_t *defs, uint64_t len)
 {
 	struct dep_words *many = &b->trace.many;
 	uint64_t first = many->n;
@@ -23,12 +23,11 @@ static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
 	}
 	many->n++;
 	for (uint64_t i = 0; i < len; i++) {
-		uint32_t def = dep_def_at(b, addr + i);
-		bool known = !def;
+		bool known = !defs[i];
 		for (uint64_t k = first + 1; k < many->n && !known; k++)
-			known = many->at[k] == def;
+			known = many->at[k] == defs[i];
 		if (!known)
-			many->at[many->n++] = def;
+			many->at[many->n++] = defs[i];
 	}
 	if (many->n <= first + 2) {
 		uint32_t one = many->n == first + 2 ? many->at[first + 1] : 0;
@@ -37,6 +36,53 @@ static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
 	}
 	many->at[first] = many->n - first - 1;
 	return DEP_LOAD_MANY | (uint32_t)first;
+}
+
+/* The load whose word comes next has read what may be others'. */
+static void note_foreign(struct dep_build *b, uint64_t addr, uint64_t len, uint32_t own)
+{
+	struct dep_trace *t = &b->trace;
+	if (t->n_foreign == t->room_foreign) {
+		uint64_t room = 2 * t->room_foreign + 64;
+		struct dep_foreign *foreign = large_realloc(t->foreign, room * sizeof(*foreign));
+		if (!foreign) {
+			b->no_memory = true;
+			return;
+		}
+		t->foreign = foreign;
+		t->room_foreign = room;
+	}
+	t->foreign[t->n_foreign++] =
+		(struct dep_foreign){t->loads.n, addr, (uint32_t)len, own, false};
+}
+
+enum { LOAD_BYTES = 64 };
+
+/* The word of a load whose bytes have not all the same definition. */
+static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
+{
+	uint32_t defs[LOAD_BYTES], own[LOAD_BYTES], *all = len <= LOAD_BYTES ? defs : NULL;
+	uint32_t *mine = all ? own : NULL;
+	bool foreign = false;
+	if (!all) {
+		all = malloc(2 * len * sizeof(*all));
+		mine = all + len;
+	}
+	if (!all) {
+		b->no_memory = true;
+		return 0;
+	}
+	for (uint64_t i = 0; i < len; i++) {
+		all[i] = dep_def_at(b, addr + i);
+		mine[i] = b->others ? shadow_get(&b->shadow, addr + i) : all[i];
+		foreign |= all[i] && all[i] == b->others;
+	}
+	if (foreign)
+		note_foreign(b, addr, len, word_of(b, mine, len));
+	uint32_t word = word_of(b, all, len);
+	if (all != defs)
+		free(all);
+	return word;
 }
 
 static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t len)
@@ -156,6 +202,26 @@ static void meet_others(struct dep_build *b)
 		b->others = dep_more_defs(b, e, 1);
 }
 
+/* What is taken next was executed before record @to. */
+static void note_span(struct dep_build *b, uint64_t to)
+{
+	struct dep_trace *t = &b->trace;
+	struct dep_span *last = t->n_spans ? &t->spans[t->n_spans - 1] : NULL;
+	if (last && last->from == b->from && last->to == to)
+		return;
+	if (t->n_spans == t->room_spans) {
+		uint64_t room = 2 * t->room_spans + 64;
+		struct dep_span *spans = large_realloc(t->spans, room * sizeof(*spans));
+		if (!spans) {
+			b->no_memory = true;
+			return;
+		}
+		t->spans = spans;
+		t->room_spans = room;
+	}
+	t->spans[t->n_spans++] = (struct dep_span){t->count, b->from, to};
+}
+
 static void take_trace(struct dep_build *b)
 {
 	const struct value_trace *vt = &b->vt;
@@ -256,7 +322,14 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		     const struct capture *c, const char *import)
 {
 	struct dep_build *b = ctx;
+	uint64_t from, to;
+	bool threads = value_run_when(run, &from, &to);
+	if (threads && c)
+		to = c->kind == CAPTURE_KERNEL && c->entered ? c->entered : c->order;
+	if (threads)
+		note_span(b, to);
 	take_trace(b);
+	b->from = threads ? from : 0;
 	b->trace.count = value_run_count(run); /* some instructions are in no trace */
 	switch (what) {
 	case VALUE_CROSSING_CALL:
@@ -284,7 +357,9 @@ int dep_build_new(struct value_run *run, struct dep_build **out)
 	struct dep_build *b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
+	uint64_t to;
 	b->run = run;
+	value_run_when(run, &b->from, &to);
 	b->machine = value_run_machine(run);
 	b->memory = value_machine_memory(b->machine);
 	b->vt = (struct value_trace){
@@ -321,6 +396,8 @@ void dep_build_free(struct dep_build *b)
 	free(t->events);
 	free(t->runs);
 	free(t->marks);
+	free(t->spans);
+	free(t->foreign);
 	free(b->vt.blocks);
 	free(b->vt.addresses);
 	free(b->vt.results);
@@ -335,10 +412,13 @@ void dep_build_free(struct dep_build *b)
 enum value_replay_stop dep_build_forward(struct dep_build *b, uint64_t until)
 {
 	enum value_replay_stop stop = VALUE_REPLAY_TRACE_FULL;
+	uint64_t from, to;
 	while (stop == VALUE_REPLAY_TRACE_FULL && !b->no_memory) {
 		b->vt.n_blocks = b->vt.n_addresses = b->vt.n_results = 0;
 		b->done = b->done_addresses = b->done_results = 0;
 		stop = value_run_forward(b->run, until, &b->vt);
+		if (value_run_when(b->run, &from, &to))
+			note_span(b, to);
 		take_trace(b);
 	}
 	b->trace.count = value_run_count(b->run);
@@ -359,6 +439,23 @@ const struct dep_trace *dep_build_trace(struct dep_build *b)
 uint32_t dep_build_def(struct dep_build *b, uint64_t addr)
 {
 	return dep_def_at(b, addr);
+}
+
+void dep_build_settle(struct dep_build *b, bool (*theirs)(void *ctx, uint64_t addr, uint32_t len),
+		      void *ctx)
+{
+	for (uint64_t i = 0; i < b->trace.n_foreign; i++) {
+		struct dep_foreign *f = &b->trace.foreign[i];
+		if (f->settled || theirs(ctx, f->addr, f->len))
+			continue;
+		b->trace.loads.at[f->load] = f->own;
+		f->settled = true;
+	}
+}
+
+uint32_t dep_build_own_def(struct dep_build *b, uint64_t addr)
+{
+	return shadow_get(&b->shadow, addr);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

@@ -83,6 +83,7 @@ struct dep_build {
 	struct dep_stream streams[DEP_FDS];
 	struct dep_heap heap;
 	uint32_t others;	 /* the definition of the last DEP_OTHERS; 0: there was none */
+	uint64_t from;		 /* record behind which what comes next is executed */
 	bool crowded;		 /* others are awake now: all that can be written may be theirs */
 	struct imports *imports; /* which memory functions write */
 };

@@ -66,6 +66,20 @@ struct dep_run {
 	uint32_t def, len;
 };
 
+/* Of a task with other threads: from instruction @count on, up to the next span, it was executed
+ * behind record @from and before @to, in the order over all tasks. */
+struct dep_span {
+	uint64_t count, from, to;
+};
+
+/* Load word @load read @len bytes at @addr of which some may be others'. @own: what the word would
+ * be if they are not. */
+struct dep_foreign {
+	uint64_t load, addr;
+	uint32_t len, own;
+	bool settled; /* they are not, and the word is that */
+};
+
 /* Every so many items: where the scan stands before item @item. */
 struct dep_mark {
 	uint64_t item, count, load;
@@ -85,6 +99,10 @@ struct dep_trace {
 	uint64_t n_events, room_events;
 	struct dep_run *runs;
 	uint64_t n_runs, room_runs;
+	struct dep_span *spans;
+	uint64_t n_spans, room_spans;
+	struct dep_foreign *foreign;
+	uint64_t n_foreign, room_foreign;
 	struct dep_mark *marks;
 	uint64_t n_marks, room_marks;
 	struct dep_block **blocks; /* by number of the evaluator's */
@@ -112,6 +130,11 @@ void dep_build_watch(struct dep_build *build, dep_watch_fn *fn, void *ctx);
 const struct dep_trace *dep_build_trace(struct dep_build *build);
 /* The definition of the byte at @addr, now. */
 uint32_t dep_build_def(struct dep_build *build, uint64_t addr);
+/* The definition that the task itself has made of it last, whoever wrote there since; 0: none. */
+uint32_t dep_build_own_def(struct dep_build *build, uint64_t addr);
+/* Settles the loads of which @theirs says that others have not written these bytes. */
+void dep_build_settle(struct dep_build *build,
+		      bool (*theirs)(void *ctx, uint64_t addr, uint32_t len), void *ctx);
 /* Of the call out that is not over, if there is one: the arguments that it reads and (@defs,
  * borrowed until the next step) the definitions of what it reads of memory, as far as is known. */
 bool dep_build_open_call(const struct dep_build *build, struct dep_units *units,

@@ -11,11 +11,14 @@
 #include "offline/replay/replay_impl.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Of one stay in a library: a loop that does not end comes of a value that is wrong. */
 #define LIBRARY_INSNS 4000000000
+/* Of one that goes another way than was recorded. */
+#define TURNED_INSNS 200000000
 /* Where others write meanwhile, a loop may wait for them that has no end here. */
 enum { STEP = 1 << 23 };
 
@@ -111,6 +114,8 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 static int go_blind(struct value_run *run, const char *why)
 {
 	const char *in = run->n_calls ? run->calls[run->n_calls - 1].import : NULL;
+	if (run->turned)
+		return value_run_fail(run, "%s%s%s", why, in ? ", in " : "", in ? in : "");
 	if (!run->blind++) {
 		run->blind_at = (struct value_gap){.count = run->count,
 						   .ip = value_machine_state(run->machine)->rip,
@@ -294,9 +299,12 @@ static int one_stop(struct value_run *run)
 		return VALUE_REPLAY_NO_MEMORY;
 	enum value_stop stop = value_machine_run(m, value_machine_count(m) + STEP, NULL);
 	value_run_note_supposed(run);
+	if (run->turned && run->supposition.holds)
+		return go_blind(run, "a branch, or a store's address, that is assumed");
 	switch (stop) {
 	case VALUE_STOP_LIMIT:
-		return value_machine_count(m) < LIBRARY_INSNS && !run->supposition.holds
+		return value_machine_count(m) < (run->turned ? TURNED_INSNS : LIBRARY_INSNS) &&
+				       !run->supposition.holds
 			       ? VALUE_REPLAY_LIMIT
 			       : go_blind(run, "a loop without an end");
 	case VALUE_STOP_OUTSIDE:
@@ -320,6 +328,8 @@ static int one_stop(struct value_run *run)
 	case VALUE_STOP_UNKNOWN_STORE:
 		return go_blind(run, "a store to an address that is not known");
 	case VALUE_STOP_FAULT:
+		if (run->turned)
+			return value_run_turned_crash(run, SIGSEGV, "it crashes in a library");
 		return go_blind(run, "an access that would have faulted");
 	case VALUE_STOP_TRAP:
 		return go_blind(run, "bytes that are no instruction");

@@ -237,3 +237,12 @@ unsigned value_run_met(struct value_run *run)
 	run->met = run->memory.crowded ? VALUE_MET_DURING : 0;
 	return met;
 }
+
+bool value_run_when(const struct value_run *run, uint64_t *from, uint64_t *to)
+{
+	if (!run->neighbours)
+		return false;
+	*from = run->next ? after(run, run->next) : run->born;
+	*to = until(run, run->next);
+	return true;
+}

@@ -113,14 +113,6 @@ void value_run_sigreturn(struct value_run *run, const struct capture *c)
 	run->n_calls = was->n_calls < run->n_calls ? was->n_calls : run->n_calls;
 }
 
-bool value_run_restarted(int64_t result)
-{
-	enum { RESTARTSYS = 512, RESTARTNOINTR = 513, RESTARTNOHAND = 514, RESTART_BLOCK = 516 };
-
-	return result == -RESTARTSYS || result == -RESTARTNOINTR || result == -RESTARTNOHAND ||
-	       result == -RESTART_BLOCK;
-}
-
 /* A child that shares the memory and is no thread writes there until it has memory of its own. */
 static bool shares_memory(struct value_run *run, const struct capture *c)
 {
@@ -159,6 +151,8 @@ int value_run_syscall(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
 
+	if (run->turned)
+		return value_run_turned_call(run);
 	if (c && (c->kind == CAPTURE_END || c->kind == CAPTURE_EXEC)) {
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;
@@ -197,6 +191,8 @@ int value_run_syscall(struct value_run *run)
 int value_run_outside(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
+	if (run->turned)
+		return value_run_turned_outside(run);
 	if (!c) {
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;

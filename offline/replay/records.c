@@ -33,7 +33,7 @@ void value_run_tell(struct value_run *run, enum value_crossing what, const struc
 
 const struct capture *value_run_record(const struct value_run *run)
 {
-	return value_run_record_at(run, run->next);
+	return run->turned ? NULL : value_run_record_at(run, run->next);
 }
 
 const struct capture *value_run_record_at(const struct value_run *run, uint64_t i)
@@ -242,4 +242,12 @@ int value_run_expect(struct value_run *run)
 	regs[VALUE_RSP] = c->sp;
 	uint16_t known = 1 << VALUE_RSP | (c->kind == CAPTURE_SIGNAL ? c->known : 0);
 	return value_machine_expect(run->machine, c->ip, regs, known);
+}
+
+bool value_run_restarted(int64_t result)
+{
+	enum { RESTARTSYS = 512, RESTARTNOINTR = 513, RESTARTNOHAND = 514, RESTART_BLOCK = 516 };
+
+	return result == -RESTARTSYS || result == -RESTARTNOINTR || result == -RESTARTNOHAND ||
+	       result == -RESTART_BLOCK;
 }

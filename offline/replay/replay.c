@@ -13,6 +13,7 @@
 #include "offline/replay/replay_impl.h"
 
 #include <errno.h>
+#include <signal.h>
 
 /* A register that is told and exact must be what was computed. */
 static int check(struct value_run *run, const struct capture *c)
@@ -135,6 +136,8 @@ static int one_stop(struct value_run *run, uint64_t until, struct value_trace *t
 		return VALUE_REPLAY_NO_MEMORY;
 	enum value_stop stop = value_machine_run(m, until, trace);
 	value_run_note_supposed(run);
+	if (run->turned && run->supposition.holds)
+		return value_run_fail(run, "a branch, or a store's address, that is assumed");
 	const char *import = run->import ? run->import : "none";
 	switch (stop) {
 	case VALUE_STOP_LIMIT:
@@ -153,6 +156,9 @@ static int one_stop(struct value_run *run, uint64_t until, struct value_trace *t
 		return VALUE_REPLAY_NO_MEMORY;
 	case VALUE_STOP_TRAP:
 	case VALUE_STOP_FAULT: {
+		if (run->turned)
+			return value_run_turned_crash(
+				run, stop == VALUE_STOP_FAULT ? SIGSEGV : SIGILL, "it crashes");
 		const struct capture *c = value_run_record(run);
 		if (c && c->kind == CAPTURE_END) {
 			run->ended = VALUE_REPLAY_END;

@@ -2,8 +2,8 @@
 /* replay_impl.h: what the files of a replay share. replay.c leads the evaluator through traced
  * code, library.c through that of libraries, outside.c from record to record where nothing is
  * executed; calls.c keeps the calls that are open between them, records.c applies records,
- * own_code.c knows what is code, replay_open.c begins runs, snapshots.c keeps their moments and
- * seek.c goes to any. */
+ * own_code.c knows what is code, turned.c answers runs that go another way, replay_open.c begins
+ * runs, snapshots.c keeps their moments and seek.c goes to any. */
 #ifndef OFFLINE_REPLAY_REPLAY_IMPL_H
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
 
@@ -88,6 +88,7 @@ struct variant {
 
 #define NEVER_LOOKED UINT64_MAX
 struct neighbours;
+struct turned;
 
 struct value_replay {
 	struct captures *captures;
@@ -109,13 +110,15 @@ struct value_run {
 	size_t n_code;
 	struct kept_records *records; /* of the task, all */
 	uint64_t next;		      /* record */
+	uint64_t born;	 /* when in the order its parent was about to make it; 0: not known */
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
 	unsigned met;	 /* of enum value_met, since it was asked last */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
 	uint64_t stop_behind;	       /* 0: nowhere; else stop when @next is that */
-	uint64_t expected; /* address of a place whose record was taken already, 0: none */
-	uint64_t heap_end; /* 0: there is no heap yet */
-	uint64_t xstate;   /* components that the processor had switched on: XCR0 */
+	uint64_t expected;     /* address of a place whose record was taken already, 0: none */
+	uint64_t heap_end;     /* 0: there is no heap yet */
+	uint64_t xstate;       /* components that the processor had switched on: XCR0 */
+	struct turned *turned; /* NULL: the run goes the way that was recorded (turn.h) */
 	bool outside, in_library;
 	bool unseen;	/* while outside: code ran that nobody has executed here */
 	bool executing; /* value_run_library() is at work: the machine counts on its own */
@@ -191,7 +194,7 @@ void value_neighbours_free(struct neighbours *n);
 int value_run_neighbours(struct value_run *run);
 /* records.c: what a system call did to the mappings. */
 int value_run_map(struct value_run *run, const struct capture *c);
-/* outside.c: the kernel's own results for a call that it makes again (linux/errno.h). */
+/* records.c: the kernel's own results for a call that it makes again (linux/errno.h). */
 bool value_run_restarted(int64_t result);
 
 /* calls.c: control has left traced code. */
@@ -207,6 +210,12 @@ void value_run_returned(struct value_run *run);
 int value_run_library(struct value_run *run);
 /* xsavec, xrstor: they are executed here, and true is returned. */
 bool value_run_vectors(struct value_run *run, const struct value_insn *insn);
+
+/* turned.c: of a run that goes another way: a system call, and what would have ended it by @signal.
+ */
+int value_run_turned_call(struct value_run *run);
+int value_run_turned_outside(struct value_run *run); /* control is where nothing is executed */
+int value_run_turned_crash(struct value_run *run, int signal, const char *what);
 
 /* outside.c */
 int value_run_outside(struct value_run *run); /* one record */

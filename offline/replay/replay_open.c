@@ -374,6 +374,7 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	run->memory.n_shared = parent->memory.n_shared;
 	run->xstate = parent->xstate;
 	value_run_free(parent);
+	run->born = call.entered ? call.entered : 0;
 	value_set_gpr(run->machine, VALUE_RAX, 0, VALUE_EXACT);
 	take_thread(run, &call);
 	return fine ? 0

@@ -99,6 +99,8 @@ static void take_insn(struct scan *s, const struct dep_block *b, unsigned i, boo
 	if (hit && e)
 		mark_list(s, &s->t->sources.at[e->first_read], e->n_reads);
 	step.count = s->at.count;
+	step.load = s->at.load;
+	step.reads = hit;
 	step.ip = b->ip + d->ip_off;
 	step.block = b;
 	step.insn = d;

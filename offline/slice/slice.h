@@ -37,8 +37,10 @@ struct slice_step {
 	const struct dep_insn *insn; /* NULL: an event */
 	const struct dep_event *event;
 	uint32_t first,
-		last; /* the definitions of the event that are in the slice, as a range; 0: none */
-	bool ends;    /* what it depends on is not known: the slice ends here */
+		last;  /* the definitions of the event that are in the slice, as a range; 0: none */
+	uint64_t load; /* of an instruction, where @reads: its first load word */
+	bool reads;    /* what it reads is followed */
+	bool ends;     /* what it depends on is not known: the slice ends here */
 };
 
 /* Is told of each instance once, in the order of the scan; of an event that read input, once for

@@ -24,6 +24,8 @@ struct condition {
 	bool not, match; /* by the expression, else by the bytes */
 	int status;
 	regex_t regex;
+	char *text;  /* as it was asked for */
+	size_t file; /* where in it a file is named; 0: none is */
 	uint8_t *bytes;
 	size_t len;
 };
@@ -45,6 +47,7 @@ void outcome_free(struct outcome *o)
 		if (o->at[i].match)
 			regfree(&o->at[i].regex);
 		free(o->at[i].bytes);
+		free(o->at[i].text);
 	}
 	if (o)
 		free(o->at);
@@ -143,8 +146,26 @@ int outcome_add(struct outcome *o, const char *text, struct pugmark_diag *diag)
 							"stdout = FILE, stderr ..., crash; != and "
 							"!~, and not before them");
 	at[o->n].not ^= not ;
-	o->n++;
-	return 0;
+	at[o->n].text = strdup(text);
+	if (at[o->n].bytes) {
+		at[o->n].file = strcspn(text, "=") + 1;
+		at[o->n].file += strspn(text + at[o->n].file, " \t\n\v\f\r");
+	}
+	o->n++; /* with what it holds */
+	return at[o->n - 1].text
+		       ? 0
+		       : pugmark_diag_set(diag, -ENOMEM, text, PUGMARK_NO_OFFSET, "out of memory");
+}
+
+size_t outcome_count(const struct outcome *o)
+{
+	return o->n;
+}
+
+const char *outcome_text(const struct outcome *o, size_t i, const char **file)
+{
+	*file = o->at[i].file ? o->at[i].text + o->at[i].file : NULL;
+	return o->at[i].text;
 }
 
 /* --- what was -------------------------------------------------------------------------------- */
@@ -212,6 +233,22 @@ bool outcome_holds(const struct outcome *o, const struct private_run *run,
 			break;
 		}
 		if (yes == c->not )
+			return false;
+	}
+	return true;
+}
+
+bool outcome_may(const struct outcome *o, const struct private_run *run)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		const struct condition *c = &o->at[i];
+		size_t len = 0;
+		if ((c->what != OUT && c->what != ERR) || c->match || c->not )
+			continue;
+		uint8_t *bytes = read_all(c->what == OUT ? run->out : run->err, &len);
+		bool begins = bytes && len <= c->len && !memcmp(bytes, c->bytes, len);
+		free(bytes);
+		if (!begins)
 			return false;
 	}
 	return true;

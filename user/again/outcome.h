@@ -20,6 +20,10 @@ void outcome_free(struct outcome *outcome);
 /* Adds a condition. 0, or -errno with @diag filled. */
 int outcome_add(struct outcome *outcome, const char *text, struct pugmark_diag *diag);
 bool outcome_any(const struct outcome *outcome);
+/* The conditions, for who adds them elsewhere: condition @i as it was added, and where in that a
+ * file is named (*@file, to its end), or NULL. Borrowed. */
+size_t outcome_count(const struct outcome *outcome);
+const char *outcome_text(const struct outcome *outcome, size_t i, const char **file);
 /* Where standard output differs first from the file that it should be, if that was asked for and it
  * goes on that far. */
 bool outcome_wrong_at(const struct outcome *outcome, const struct private_run *run,
@@ -29,5 +33,7 @@ bool outcome_right(const struct outcome *outcome, const struct private_run *run,
 /* Whether all of them hold of a run that has ended. */
 bool outcome_holds(const struct outcome *outcome, const struct private_run *run,
 		   const struct private_result *result);
+/* Whether they may come to hold of a run that goes on behind what it has printed. */
+bool outcome_may(const struct outcome *outcome, const struct private_run *run);
 
 #endif

@@ -6,6 +6,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 void command_print_safe(FILE *out, const char *text)
 {
@@ -52,4 +55,22 @@ int command_usage(const char *name, const char *format, ...)
 	command_print_safe(stderr, text);
 	fprintf(stderr, " (see: pugmark%s%s --help)\n", space, name);
 	return EXIT_USAGE;
+}
+
+char *command_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	if (strchr(name, '/') || !path)
+		return strdup(name);
+	for (const char *at = path; *at;) {
+		size_t len = strcspn(at, ":");
+		char *file;
+		if (asprintf(&file, "%.*s%s%s", (int)len, at, len ? "/" : "./", name) < 0)
+			return NULL;
+		if (!access(file, X_OK))
+			return file;
+		free(file);
+		at += len + (at[len] == ':');
+	}
+	return strdup(name);
 }

@@ -76,4 +76,7 @@ extern const struct command_words cfg_words, check_words, diff_words, dump_words
 	export_words, gdb_words, match_words, merge_words, raw_words, replay_words, report_words,
 	serve_words, tui_words, values_words, verify_words, wet_words, why_words;
 
+/* The file that execvp() would run for @name: the caller frees; NULL: out of memory. */
+char *command_program(const char *name);
+
 #endif

@@ -165,25 +165,6 @@ static int take(struct distribute_args *a, int opt, char **argv)
 	}
 }
 
-/* The file that execvp() would run: the caller frees; NULL: none. */
-static char *find_program(const char *name)
-{
-	const char *path = getenv("PATH");
-	if (strchr(name, '/') || !path)
-		return strdup(name);
-	for (const char *at = path; *at;) {
-		size_t len = strcspn(at, ":");
-		char *file;
-		if (asprintf(&file, "%.*s%s%s", (int)len, at, len ? "/" : "./", name) < 0)
-			return NULL;
-		if (!access(file, X_OK))
-			return file;
-		free(file);
-		at += len + (at[len] == ':');
-	}
-	return strdup(name);
-}
-
 static void print_table(const struct distribute_request *r, const struct distribute_result *d)
 {
 	double most = 0;
@@ -226,7 +207,7 @@ static int run(struct distribute_request *r)
 {
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	struct distribute_result *d = calloc(1, sizeof(*d));
-	char *work = NULL, *binary = find_program(r->command[0]);
+	char *work = NULL, *binary = command_program(r->command[0]);
 	int err = d && binary && asprintf(&work, "%s.shares", r->output) >= 0 ? 0 : -ENOMEM;
 	if (err)
 		pugmark_diag_set(&diag, err, r->output, PUGMARK_NO_OFFSET, "out of memory");

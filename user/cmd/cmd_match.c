@@ -20,6 +20,11 @@ static void help(void)
 	     "last.\n\n"
 	     "      --intervals N    the run of B in so many parts (20)\n"
 	     "      --limit N        at most so many unmatched instructions (15)\n"
+	     "      --follow         while both are still recorded: compares what both have come "
+	     "to, "
+	     "again and\n"
+	     "                       again, tells a rise as soon as it is there, and at the end "
+	     "all\n"
 	     "      --all            every match as well, with its evidence\n"
 	     "      --tasks A:B      of these tasks (the first ones; pugmark values lists them)\n"
 	     "      --format text|json\n\n"
@@ -42,6 +47,7 @@ static bool read_tasks(const char *text, uint32_t tasks[2])
 static const struct option options[] = {{"intervals", required_argument, NULL, 'i'},
 					{"limit", required_argument, NULL, 'l'},
 					{"all", no_argument, NULL, 'a'},
+					{"follow", no_argument, NULL, 'F'},
 					{"tasks", required_argument, NULL, 't'},
 					{"format", required_argument, NULL, 'f'},
 					{"help", no_argument, NULL, 'h'},
@@ -66,6 +72,9 @@ int cmd_match(int argc, char **argv)
 		case 'l':
 			if (!number_is(optarg, UINT64_MAX, &o.limit))
 				return command_usage("match", "--limit: '%s' is no number", optarg);
+			break;
+		case 'F':
+			o.follow = true;
 			break;
 		case 'a':
 			o.all = true;

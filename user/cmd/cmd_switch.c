@@ -11,6 +11,7 @@
 
 static const char help[] =
 	"usage: pugmark switch [options] DIR [--until CONDITION]... -- PROGRAM [ARGS]\n"
+	"       pugmark switch [options] DIR [--until CONDITION]... --replay\n"
 	"\n"
 	"Runs PROGRAM, of which DIR is a recording of level values that went wrong, again and "
 	"again "
@@ -41,11 +42,24 @@ static const char help[] =
 	"      --order last|each  the last executed first (last); or of each jump its last "
 	"execution,\n"
 	"                       then of each its first, then the last but one, ...\n"
+	"      --replay         runs nothing: each jump is turned in the replay of the recording, "
+	"which goes\n"
+	"                       on as long as what it asks was captured, and says where that ends\n"
 	"      --all            goes on behind the first jump that is critical, for others\n"
 	"      --tries N        at most so many (1000)\n"
 	"      --seconds N      for each (5)\n"
 	"      --memory MB      for each (1024)\n"
-	"  -j, --jobs N         so many side by side (one a processor)\n"
+	"  -j, --jobs N         so many side by side (one a processor; with --engine slurm one a "
+	"task)\n"
+	"      --engine local|slurm  where the program is run: here, or as tasks of a Slurm job "
+	"array\n"
+	"      --machines N     slurm: so many tasks (4)\n"
+	"      --input FILE     slurm: a file that the program reads, by its path relative to this "
+	"folder\n"
+	"                       (may be repeated)\n"
+	"      --shared DIR     slurm: a folder that all nodes see (this one)\n"
+	"      --retries N      slurm: a task that has left nothing is submitted again, up to N "
+	"times (1)\n"
 	"      --format text|json\n"
 	"\n"
 	"Exit status: 0 found; 3 none of those tried; 1 for an error, 2 for wrong usage.\n";
@@ -59,6 +73,14 @@ enum {
 	OPT_ADDRESSES,
 	OPT_IN_SLICE,
 	OPT_PASSING,
+	OPT_REPLAY,
+	OPT_ENGINE,
+	OPT_MACHINES,
+	OPT_INPUT,
+	OPT_SHARED,
+	OPT_RETRIES,
+	OPT_TASK,
+	OPT_JOB,
 	OPT_ALL,
 	OPT_ORDER,
 	OPT_TRIES,
@@ -66,6 +88,8 @@ enum {
 	OPT_MEMORY,
 	OPT_FORMAT
 };
+
+static const char *task_folder, *task_sum; /* this is a task of a job */
 
 static const struct option options[] = {{"until", required_argument, NULL, OPT_UNTIL},
 					{"not-crash", no_argument, NULL, OPT_NOT_CRASH},
@@ -75,6 +99,14 @@ static const struct option options[] = {{"until", required_argument, NULL, OPT_U
 					{"addresses", no_argument, NULL, OPT_ADDRESSES},
 					{"in-slice", no_argument, NULL, OPT_IN_SLICE},
 					{"passing", required_argument, NULL, OPT_PASSING},
+					{"engine", required_argument, NULL, OPT_ENGINE},
+					{"machines", required_argument, NULL, OPT_MACHINES},
+					{"input", required_argument, NULL, OPT_INPUT},
+					{"shared", required_argument, NULL, OPT_SHARED},
+					{"retries", required_argument, NULL, OPT_RETRIES},
+					{"task", required_argument, NULL, OPT_TASK},
+					{"job", required_argument, NULL, OPT_JOB},
+					{"replay", no_argument, NULL, OPT_REPLAY},
 					{"all", no_argument, NULL, OPT_ALL},
 					{"order", required_argument, NULL, OPT_ORDER},
 					{"tries", required_argument, NULL, OPT_TRIES},
@@ -88,7 +120,10 @@ static const struct option options[] = {{"until", required_argument, NULL, OPT_U
 static int take_number(int opt, struct switch_options *o)
 {
 	uint64_t n;
-	if (!number_is(optarg, opt == OPT_TRIES ? UINT32_MAX : opt == 'j' ? 64 : 1 << 20, &n))
+	uint64_t most = opt == OPT_TRIES		    ? UINT32_MAX
+			: opt == 'j' || opt == OPT_MACHINES ? SWITCH_MACHINES_MAX
+							    : 1 << 20;
+	if (!number_is(optarg, most, &n))
 		return command_usage("switch", "'%s' is no number that can be", optarg);
 	if (opt == OPT_TRIES)
 		o->tries = n;
@@ -96,6 +131,8 @@ static int take_number(int opt, struct switch_options *o)
 		o->command.seconds = n;
 	else if (opt == OPT_MEMORY)
 		o->command.memory_bytes = n << 20;
+	else if (opt == OPT_MACHINES)
+		o->cluster.machines = n;
 	else
 		o->jobs = n;
 	return 0;
@@ -113,6 +150,42 @@ static int take_criterion(int opt, struct switch_options *o)
 	return opt != OPT_WRITE || why_read_bytes(optarg, &o->why)
 		       ? 0
 		       : command_usage("switch", "'%s' is no FD:OFFSET[:LENGTH]", optarg);
+}
+
+/* Where the program is run. As take_option(). */
+static int take_engine(int opt, struct switch_options *o)
+{
+	static const char *inputs[256];
+	uint64_t n;
+	switch (opt) {
+	case OPT_ENGINE:
+		o->cluster.used = !strcmp(optarg, "slurm");
+		return o->cluster.used || !strcmp(optarg, "local")
+			       ? 0
+			       : command_usage("switch", "no engine '%s' (local, slurm)", optarg);
+	case OPT_INPUT:
+		o->cluster.inputs = inputs;
+		if (o->cluster.n_inputs == sizeof(inputs) / sizeof(*inputs))
+			return command_usage("switch", "too many --input");
+		inputs[o->cluster.n_inputs++] = optarg;
+		return 0;
+	case OPT_SHARED:
+		o->cluster.shared = optarg;
+		return 0;
+	case OPT_RETRIES:
+		if (strcmp(optarg, "0") != 0 && !number_is(optarg, 100, &n))
+			return command_usage("switch", "'%s' is no number that can be", optarg);
+		o->cluster.retries = strcmp(optarg, "0") != 0 ? n : 0;
+		return 0;
+	case OPT_TASK:
+		task_folder = optarg;
+		return 0;
+	case OPT_JOB:
+		task_sum = optarg;
+		return 0;
+	default:
+		return -1;
+	}
 }
 
 /* 0; or the status to end with; -1: no such option. */
@@ -137,6 +210,9 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 		return 0;
 	case OPT_PASSING:
 		return why_add_passing(&o->why, optarg) ? command_no_memory() : 0;
+	case OPT_REPLAY:
+		o->replay = true;
+		return 0;
 	case OPT_ALL:
 		o->all = true;
 		return 0;
@@ -148,6 +224,7 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 	case OPT_TRIES:
 	case OPT_SECONDS:
 	case OPT_MEMORY:
+	case OPT_MACHINES:
 	case 'j':
 		return take_number(opt, o);
 	case OPT_FORMAT:
@@ -156,8 +233,20 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 			       ? 0
 			       : command_usage("switch", "no format '%s' (text, json)", optarg);
 	default:
-		return -1;
+		return take_engine(opt, o);
 	}
+}
+
+/* What a node of the job runs. */
+static int run_task(void)
+{
+	const char *id = getenv("SLURM_ARRAY_TASK_ID");
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	uint64_t number;
+	if (!task_folder || !task_sum || !id || !number_is(id, SWITCH_MACHINES_MAX, &number))
+		return command_usage("switch", "--task and --job are for tasks of a job that "
+					       "--engine slurm has submitted");
+	return switch_task(task_folder, task_sum, number, &diag) ? command_fail(&diag) : EXIT_OK;
 }
 
 static int parse(int argc, char **argv, struct switch_options *o, struct outcome *outcome)
@@ -181,7 +270,17 @@ static int parse(int argc, char **argv, struct switch_options *o, struct outcome
 							  argv[optind - 1])
 					  : status;
 	}
-	if (!o->why.dir || optind >= argc || strcmp(argv[optind - 1], "--") != 0)
+	if (task_folder || task_sum)
+		return run_task();
+	if (o->cluster.used && o->replay)
+		return command_usage("switch", "--replay runs nothing, so it has no --engine");
+	if (!o->cluster.used && (o->cluster.n_inputs || o->cluster.shared))
+		return command_usage("switch", "--input and --shared go with --engine slurm: on "
+					       "this host files are where they are");
+	if (o->replay && (!o->why.dir || optind < argc))
+		return command_usage("switch", "with --replay a recording is needed, and no "
+					       "program, for none is run");
+	if (!o->replay && (!o->why.dir || optind >= argc || strcmp(argv[optind - 1], "--") != 0))
 		return command_usage("switch", "a recording is needed, and behind -- the program "
 					       "that it is of");
 	if (!outcome_any(outcome))
@@ -196,9 +295,7 @@ int cmd_switch(int argc, char **argv)
 	struct switch_options o = {.why = {.what = WHY_END, .control = true},
 				   .beside = true,
 				   .tries = 1000,
-				   .jobs = processors < 1    ? 1
-					   : processors > 64 ? 64
-							     : processors,
+				   .cluster = {.machines = 4, .retries = 1, .shared = NULL},
 				   .command = {.seconds = 5, .memory_bytes = 1024 << 20}};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	struct outcome *outcome = NULL;
@@ -208,11 +305,20 @@ int cmd_switch(int argc, char **argv)
 	o.outcome = outcome;
 	int status = parse(argc, argv, &o, outcome);
 	if (status < 0) {
-		o.command.input = private_input(&diag);
+		char *binary = o.replay ? NULL : command_program(o.command.argv[0]);
+		o.cluster.binary = binary;
+		if (!o.cluster.shared)
+			o.cluster.shared = ".";
+		if (!o.jobs)
+			o.jobs = o.cluster.used || processors < 1 ? 1
+				 : processors > 64		  ? 64
+								  : processors;
+		o.command.input = o.replay ? -1 : private_input(&diag);
 		err = o.command.input < -1 ? o.command.input : switch_print(&o, &diag);
 		status = err < 0 ? command_fail(&diag) : err ? EXIT_GAPS : EXIT_OK;
 		if (o.command.input >= 0)
 			close(o.command.input);
+		free(binary);
 	}
 	free(o.why.passing);
 	outcome_free(outcome);

@@ -6,11 +6,17 @@
 #include "user/match/intervals.h"
 #include "user/match/match_run.h"
 
+#include <pugmark/recording.h>
+
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum { LEAST_MS = 1000 }; /* between two comparisons that follow */
 
 /* What became of an instruction on the input on which both programs did the same, in the order in
  * which they are listed: that it is unmatched is news, may be, or is none. */
@@ -319,37 +325,112 @@ static void print_json(const struct shown *s, const struct match_options *o)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
+/* @going_on: they are still recorded, and are compared as far as both have come. */
+static int compare(struct shown *s, const struct match_options *o, bool going_on,
+		   struct pugmark_diag *diag)
+{
+	int err = match_run_init(&s->runs[0], o->dirs[0], o->tasks[0], &s->names, diag);
+	err = err ? err : match_run_init(&s->runs[1], o->dirs[1], o->tasks[1], &s->names, diag);
+	if (err)
+		return err;
+	if (going_on)
+		err = match_run_cut(&s->runs[1], match_run_both(&s->runs[0], &s->runs[1]));
+	err = err ? err : match_find(&s->runs[0].side, &s->runs[1].side, &s->found);
+	err = err ? err
+		  : match_intervals_of(&s->runs[1].side, s->found, s->runs[1].executed,
+				       o->intervals, &s->intervals);
+	if (!err)
+		err = compare_others(s, o, diag);
+	if (!err)
+		err = list_unmatched(s);
+	if (err == -ENOMEM)
+		pugmark_diag_set(diag, err, o->dirs[1], PUGMARK_NO_OFFSET, "out of memory");
+	if (!err)
+		count(s);
+	return err;
+}
+
+static void shown_deinit(struct shown *s)
+{
+	free(s->unmatched);
+	free(s->intervals.at);
+	free(s->found);
+	free(s->names.at);
+	free(s->on_others);
+	free(s->others_found);
+	match_run_deinit(&s->others[0]);
+	match_run_deinit(&s->others[1]);
+	match_run_deinit(&s->runs[0]);
+	match_run_deinit(&s->runs[1]);
+}
+
+/* One line; and all of it when the rise is there for the first time. */
+static void print_so_far(const struct shown *s, const struct match_options *o, bool *risen)
+{
+	bool rise = s->intervals.rise < s->intervals.n;
+	if (o->json)
+		printf("{\"so_far\":%" PRIu64 ",\"instructions\":%u,\"matched\":%u,\"rise\":%s}\n",
+		       s->runs[1].executed, s->n_valued, s->n_matched, rise ? "true" : "false");
+	else
+		printf("so far, %" PRIu64 " instructions: %u of %u matched, %s\n",
+		       s->runs[1].executed, s->n_matched, s->n_valued,
+		       rise ? "with a rise" : "no rise");
+	if (rise && !*risen && !o->json)
+		print_text(s, o);
+	*risen |= rise;
+	fflush(stdout);
+}
+
+static int are_over(const struct match_options *o, bool *over, struct pugmark_diag *diag)
+{
+	*over = true;
+	for (int i = 0; i < 2; i++) {
+		struct pugmark_recording *rec;
+		int err = pugmark_recording_open(o->dirs[i], &rec, diag);
+		if (err)
+			return err;
+		*over &= pugmark_recording_info(rec)->closed;
+		pugmark_recording_free(rec);
+	}
+	return 0;
+}
+
+/* Until both are over. What takes long is done less often. */
+static int follow(const struct match_options *o, struct pugmark_diag *diag)
+{
+	uint64_t last = 0;
+	bool over = false, risen = false;
+	int err = are_over(o, &over, diag);
+	while (!err && !over) {
+		struct shown s = {0};
+		struct timespec from, to;
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		err = compare(&s, o, true, diag);
+		/* Not all is written yet that there has to be, of one of them. */
+		bool none = err == -ENOENT || err == -EBADMSG || err == -ENODATA;
+		if (!err && s.runs[1].executed > last) {
+			print_so_far(&s, o, &risen);
+			last = s.runs[1].executed;
+		}
+		shown_deinit(&s);
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		int64_t took =
+			(to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
+		poll(NULL, 0, took < LEAST_MS ? LEAST_MS : (int)took);
+		err = none ? 0 : err;
+		err = err ? err : are_over(o, &over, diag);
+	}
+	return err;
+}
+
 int match_print(const struct match_options *o, struct pugmark_diag *diag)
 {
 	struct shown s = {0};
-	int err = match_run_init(&s.runs[0], o->dirs[0], o->tasks[0], &s.names, diag);
-	err = err ? err : match_run_init(&s.runs[1], o->dirs[1], o->tasks[1], &s.names, diag);
-	if (!err) {
-		err = match_find(&s.runs[0].side, &s.runs[1].side, &s.found);
-		err = err ? err
-			  : match_intervals_of(&s.runs[1].side, s.found, s.runs[1].executed,
-					       o->intervals, &s.intervals);
-		if (!err)
-			err = compare_others(&s, o, diag);
-		if (!err)
-			err = list_unmatched(&s);
-		if (err == -ENOMEM)
-			pugmark_diag_set(diag, err, o->dirs[1], PUGMARK_NO_OFFSET, "out of memory");
-	}
-	if (!err) {
-		count(&s);
+	int err = o->follow ? follow(o, diag) : 0;
+	err = err ? err : compare(&s, o, false, diag);
+	if (!err)
 		(o->json ? print_json : print_text)(&s, o);
-	}
 	bool said = s.intervals.rise < s.intervals.n || s.runs[0].partial || s.runs[1].partial;
-	free(s.unmatched);
-	free(s.intervals.at);
-	free(s.found);
-	free(s.names.at);
-	free(s.on_others);
-	free(s.others_found);
-	match_run_deinit(&s.others[0]);
-	match_run_deinit(&s.others[1]);
-	match_run_deinit(&s.runs[0]);
-	match_run_deinit(&s.runs[1]);
+	shown_deinit(&s);
 	return err ? err : said;
 }

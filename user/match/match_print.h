@@ -15,6 +15,7 @@ struct match_options {
 	uint64_t intervals;
 	uint64_t limit; /* unmatched instructions that are listed */
 	bool all;	/* every match is listed */
+	bool follow;	/* while they are recorded: again and again, until both are over */
 	bool json;
 };
 

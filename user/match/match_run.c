@@ -2,6 +2,7 @@
 /* match_run.c: see match_run.h. */
 #include "user/match/match_run.h"
 
+#include "offline/base/search.h"
 #include "offline/base/vec.h"
 
 #include <errno.h>
@@ -113,8 +114,44 @@ int match_run_init(struct match_run *r, const char *dir, uint32_t task, struct m
 	return err;
 }
 
+uint64_t match_run_both(const struct match_run *a, const struct match_run *b)
+{
+	const struct dep_trace *t = dep_build_trace(b->build);
+	uint64_t count = 0;
+	for (uint64_t i = 0; i < t->n_events; i++) {
+		const struct dep_event *e = &t->events[i];
+		uint64_t end = e->offset;
+		size_t written;
+		if (!(e->flags & DEP_OUTPUT) || !e->n_runs)
+			continue;
+		for (uint32_t k = 0; k < e->n_runs; k++)
+			end += t->runs[e->first_run + k].len;
+		dep_build_output(a->build, e->fd, &written);
+		if (written < end)
+			break;
+		count = e->count;
+	}
+	return count;
+}
+
+int match_run_cut(struct match_run *r, uint64_t count)
+{
+	r->cut = malloc((r->side.n + 1) * sizeof(*r->cut));
+	if (!r->cut)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->side.n; i++) {
+		r->cut[i] = r->side.insns[i];
+		const struct match_insn *m = &r->side.insns[i];
+		r->cut[i].n = SEARCH_FIRST_NOT(0, m->n, k, m->when[k] < count);
+	}
+	r->side.insns = r->cut;
+	r->executed = count < r->executed ? count : r->executed;
+	return 0;
+}
+
 void match_run_deinit(struct match_run *r)
 {
+	free(r->cut);
 	free(r->functions);
 	match_history_free(r->history);
 	dep_build_free(r->build);

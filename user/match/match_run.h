@@ -14,8 +14,9 @@ struct match_run {
 	struct match_history *history;
 	struct match_side side;
 	uint32_t *functions;
-	uint64_t executed; /* instructions */
-	bool partial;	   /* its values end in a gap */
+	struct match_insn *cut; /* NULL, or side.insns: see match_run_cut() */
+	uint64_t executed;	/* instructions */
+	bool partial;		/* its values end in a gap */
 };
 
 /* Names of functions, numbered for both runs together. */
@@ -28,6 +29,11 @@ struct match_names {
  * freed with match_run_deinit() in both cases. */
 int match_run_init(struct match_run *r, const char *dir, uint32_t task, struct match_names *names,
 		   struct pugmark_diag *diag);
+/* How far into @b's run the other one, @a, has come as well, where one of them goes on: up to the
+ * last output of @b that @a has written, too. In instructions. */
+uint64_t match_run_both(const struct match_run *a, const struct match_run *b);
+/* Leaves what it has done before instruction @count. 0 or -ENOMEM. */
+int match_run_cut(struct match_run *r, uint64_t count);
 void match_run_deinit(struct match_run *r);
 
 #endif

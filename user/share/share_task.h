@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* share_task.h: what one node of a cluster does for `distribute`: takes what was staged for it
- * (staged.h) into a folder of its own, makes the runs of its machine there, and leaves the parts.
- */
+/* share_task.h: what one node of a cluster does for `distribute`: makes the runs of its machine in
+ * a folder of its own (user/cluster/node.h), and leaves the parts. */
 #ifndef USER_SHARE_SHARE_TASK_H
 #define USER_SHARE_SHARE_TASK_H
 

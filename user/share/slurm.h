@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* slurm.h: the runs of `distribute` as a job array of Slurm, one task a machine. What the nodes
- * need lies in a folder that all of them see (staged.h), and so do the parts that come back. */
+ * need lies in the job's folder (user/cluster), with the plans:
+ *
+ *   share     SUM K MACHINE     a plan, its number from 1, and who runs it
+ *
+ * part-K appears there when a run was recorded whole, beside status-K and output-1. */
 #ifndef USER_SHARE_SLURM_H
 #define USER_SHARE_SLURM_H
 

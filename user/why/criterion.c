@@ -42,6 +42,7 @@ static void close_task(struct why_run *w)
 	w->build = NULL;
 	w->run = NULL;
 	w->partial = false;
+	w->addr = w->addr_len = 0;
 	w->criterion = (struct slice_criterion){0};
 }
 
@@ -212,6 +213,8 @@ static int take_variable(struct why_run *w, const struct why_options *o, uint64_
 		w->defs[i] = dep_build_def(w->build, v.addr + i);
 	w->criterion.defs = w->defs;
 	w->criterion.n_defs = v.len;
+	w->addr = v.addr;
+	w->addr_len = v.len;
 	return 0;
 }
 

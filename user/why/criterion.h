@@ -22,6 +22,7 @@ struct why_run {
 	struct dep_build *build;
 	struct slice_criterion criterion;
 	uint32_t *defs;		       /* of the criterion */
+	uint64_t addr, addr_len;       /* of the memory whose bytes they are; 0: not told */
 	struct slice_control *control; /* NULL: not followed */
 	bool needs_control;
 	bool partial;		  /* the replay ended in a gap */

@@ -2,6 +2,10 @@
 /* fold.c: see fold.h. */
 #include "user/why/fold.h"
 
+#include "offline/base/search.h"
+#include "offline/base/vec.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +79,80 @@ static void add_bytes(struct fold *f, int fd, bool output, uint64_t from, uint64
 	f->bytes[f->n_bytes++] = (struct fold_bytes){fd, output, from, from + n};
 }
 
+int fold_foreigns_init(struct fold_foreigns *f, const struct dep_trace *t)
+{
+	*f = (struct fold_foreigns){.defs = calloc(t->n_spans + 1, sizeof(*f->defs))};
+	size_t room = t->n_spans + 1;
+	for (uint64_t i = 0; f->defs && i < t->n_events; i++) {
+		if (t->events[i].kind != DEP_OTHERS)
+			continue;
+		if (f->n_defs == room) {
+			uint32_t *more = realloc(f->defs, 2 * room * sizeof(*more));
+			if (!more)
+				return -ENOMEM;
+			f->defs = more;
+			room *= 2;
+		}
+		f->defs[f->n_defs++] = t->events[i].first_def;
+	}
+	return f->defs ? 0 : -ENOMEM;
+}
+
+void fold_foreigns_deinit(struct fold_foreigns *f)
+{
+	free(f->at);
+	free(f->defs);
+}
+
+static bool is_foreign(const struct fold_foreigns *f, const uint32_t *defs, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t def = defs[i];
+		size_t at = SEARCH_FIRST_NOT(0, f->n_defs, k, f->defs[k] < def);
+		if (at < f->n_defs && f->defs[at] == def)
+			return true;
+	}
+	return false;
+}
+
+int fold_foreigns_ask(struct fold_foreigns *f, const uint32_t *defs, uint64_t n, uint64_t count,
+		      uint64_t addr)
+{
+	struct fold_foreign all = {count, addr, (uint32_t)n};
+	if (!is_foreign(f, defs, n))
+		return 0;
+	f->calls += !addr;
+	return !addr || VEC_PUSH(f, all) ? 0 : -ENOMEM;
+}
+
+/* Of an event: a call, or a string instruction. */
+static bool event_is_foreign(const struct fold *f, const struct slice_step *step)
+{
+	const struct dep_event *e = step->event;
+	const uint32_t *sources = f->trace->sources.at;
+	if (e->kind == DEP_OTHERS)
+		return false;
+	if (is_foreign(f->foreign, sources + e->first_read, e->n_reads))
+		return true;
+	return e->flags & DEP_COPIES && step->first &&
+	       is_foreign(f->foreign, sources + e->first_source + (step->first - e->first_def),
+			  step->last - step->first + 1);
+}
+
+static void note_foreign(struct fold *f, const struct slice_step *step)
+{
+	const struct dep_trace *t = f->trace;
+	if (step->event)
+		f->foreign->calls += event_is_foreign(f, step);
+	if (!step->insn || !step->reads)
+		return;
+	uint64_t i = SEARCH_FIRST_NOT(0, t->n_foreign, k, t->foreign[k].load < step->load);
+	for (; i < t->n_foreign && t->foreign[i].load < step->load + step->insn->n_loads; i++) {
+		struct fold_foreign one = {step->count, t->foreign[i].addr, t->foreign[i].len};
+		f->no_memory |= !t->foreign[i].settled && !VEC_PUSH(f->foreign, one);
+	}
+}
+
 void fold_visit(void *ctx, const struct slice_step *step)
 {
 	struct fold *f = ctx;
@@ -87,6 +165,8 @@ void fold_visit(void *ctx, const struct slice_step *step)
 		add_bytes(f, e->fd, false, e->offset + (step->first - e->first_def),
 			  step->last - step->first + 1);
 	f->instances += !e;
+	if (f->foreign)
+		note_foreign(f, step);
 	if (f->keeps_members)
 		slice_members_add(&f->members, f->trace, step);
 	const char *name = name_of(step);

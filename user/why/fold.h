@@ -26,6 +26,20 @@ struct fold_bytes {
 	uint64_t from, to;
 };
 
+/* What an instance has read that may be of other threads. */
+struct fold_foreign {
+	uint64_t count, addr;
+	uint32_t len;
+};
+
+struct fold_foreigns {
+	struct fold_foreign *at; /* a vector (offline/base/vec.h) */
+	uint32_t n, max;
+	uint32_t *defs; /* those of the trace that are of others, in order */
+	size_t n_defs;
+	uint64_t calls; /* that read or copied what may be others': where is not told */
+};
+
 struct fold {
 	const struct dep_trace *trace;
 	const uint64_t *centers; /* counts of instructions that instances are near to */
@@ -37,11 +51,19 @@ struct fold {
 	size_t n_bytes, room_bytes;
 	uint64_t instances; /* of instructions */
 	struct slice_members members;
-	bool keeps_members; /* @members is in use, and fold_find() */
-	uint32_t *index;    /* hash of 1 + an entry, of @room */
+	struct fold_foreigns *foreign; /* NULL, or is added to */
+	bool keeps_members;	       /* @members is in use, and fold_find() */
+	uint32_t *index;	       /* hash of 1 + an entry, of @room */
 	bool no_memory;
 };
 
+/* What has to be known of @trace to add to it. 0 or -ENOMEM. */
+int fold_foreigns_init(struct fold_foreigns *foreign, const struct dep_trace *trace);
+/* What is asked for, in the state before instruction @count: bytes of memory with these
+ * definitions, at @addr; 0: where is not told. 0 or -ENOMEM. */
+int fold_foreigns_ask(struct fold_foreigns *foreign, const uint32_t *defs, uint64_t n,
+		      uint64_t count, uint64_t addr);
+void fold_foreigns_deinit(struct fold_foreigns *foreign);
 /* Has each instance kept as well. 0 or -ENOMEM. */
 int fold_keep_members(struct fold *fold);
 /* A slice_visit_fn; @ctx is a struct fold with its trace set, otherwise zeroed. */

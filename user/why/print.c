@@ -5,6 +5,7 @@
 #include "user/why/passing.h"
 #include "user/why/picture.h"
 #include "user/why/prune.h"
+#include "user/why/threads.h"
 #include "user/why/why.h"
 
 #include "user/cli/printable.h"
@@ -28,6 +29,8 @@ struct slice {
 	uint64_t *pinned;  /* NULL: no output is said to be right */
 	uint64_t *centers; /* of the fold */
 	struct why_passing *passing;
+	struct fold_foreigns foreign;
+	struct why_threads threads;
 	bool critical; /* they are jumps that were found to be critical */
 	bool ranked;   /* lines are in the order of doubt */
 	bool ends;
@@ -107,6 +110,48 @@ static void print_bytes(const struct fold *f)
 		printf("and %zu more ranges of bytes\n", f->n_bytes - i);
 }
 
+/* What of other threads was read, and who made it. */
+static void print_threads(const struct slice *s, const struct why_options *o)
+{
+	const struct why_threads *t = &s->threads;
+	if (t->reads || t->left_out)
+		printf("read of what other threads may have written: %" PRIu64
+		       " times; by one that is told below or as at the start: %" PRIu64 "\n",
+		       t->reads + t->left_out, t->reads - t->beside - t->untold);
+	if (t->beside)
+		printf("the slice ends at %" PRIu64
+		       " of them: nothing says who wrote last (task %" PRIu32
+		       " read it, task %" PRIu32 " may have written it at the same time)\n",
+		       t->beside, t->one, t->other);
+	if (t->untold)
+		printf("the slice ends at %" PRIu64
+		       " of them: the values of a thread that may have "
+		       "written it are not known up to there\n",
+		       t->untold);
+	if (t->left_out)
+		printf("the slice ends at %" PRIu64 " of them, because there are too many\n",
+		       t->left_out);
+	if (t->calls)
+		printf("the slice ends at %" PRIu64 " calls that read what other threads may have "
+		       "written\n",
+		       t->calls);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct why_thread *of = &t->at[i];
+		size_t n = of->n < o->limit ? of->n : o->limit;
+		printf("in task %" PRIu32 ": %zu places, %" PRIu64 " instances", of->task, of->n,
+		       of->fold.instances);
+		if (of->inexact)
+			printf(" (%" PRIu64 " of its instructions rest on something assumed)",
+			       of->inexact);
+		putchar('\n');
+		for (size_t k = 0; k < n; k++)
+			print_line(&of->lines[k], false);
+		if (n < of->n)
+			printf("and %zu more (--limit)\n", of->n - n);
+		print_bytes(&of->fold);
+	}
+}
+
 static void print_text(const struct why_run *w, const struct slice *s, const struct why_options *o,
 		       uint64_t executed)
 {
@@ -130,6 +175,7 @@ static void print_text(const struct why_run *w, const struct slice *s, const str
 	if (n < left)
 		printf("and %zu more (--limit)\n", left - n);
 	print_bytes(&s->fold);
+	print_threads(s, o);
 	if (w->partial) {
 		fputs("the values of the recording end in a gap: ", stdout);
 		printable_print(stdout, value_run_gap(w->run)->text, PRINT_TEXT);
@@ -143,6 +189,47 @@ static void json_string(const char *name, const char *text)
 	printable_json(stdout, text);
 }
 
+static void json_line(const struct why_line *l, bool pinned)
+{
+	printf("{\"times\":%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64
+	       ",\"address\":\"%" PRIx64 "\",\"line\":%u,\"ends\":%s",
+	       l->times, l->first, l->last, l->elf, l->line, l->ends ? "true" : "false");
+	printf(",\"instances\":%" PRIu64 ",\"pinned\":%" PRIu64, l->instances, l->pinned);
+	if (pinned)
+		printf(",\"confidence\":%.3f", (double)l->confidence);
+	printf(",\"by_data\":%s,\"near\":%" PRIu64, l->by_data ? "true" : "false", l->near);
+	if (l->evidence.runs)
+		printf(",\"beside\":%s,\"runs\":%u,\"runs_executed\":%u,\"runs_same_ways\":"
+		       "%u,\"new_values\":%u",
+		       l->beside ? "true" : "false", l->evidence.runs, l->evidence.executed,
+		       l->evidence.same_ways, l->evidence.new_values);
+	json_string("function", l->function);
+	json_string("file", l->file);
+	json_string("event", l->event);
+	json_string("text", l->text);
+	json_string("value", l->value);
+	putchar('}');
+}
+
+static void json_threads(const struct slice *s, const struct why_options *o)
+{
+	const struct why_threads *t = &s->threads;
+	printf("],\"of_others\":{\"reads\":%" PRIu64 ",\"from_start\":%" PRIu64
+	       ",\"beside\":%" PRIu64 ",\"untold\":%" PRIu64 ",\"left_out\":%" PRIu64
+	       ",\"calls\":%" PRIu64 "},\"threads\":[",
+	       t->reads, t->from_start, t->beside, t->untold, t->left_out, t->calls);
+	for (size_t i = 0; i < t->n; i++) {
+		printf("%s{\"task\":%" PRIu32 ",\"instances\":%" PRIu64 ",\"inexact\":%" PRIu64
+		       ",\"lines\":[",
+		       i ? "," : "", t->at[i].task, t->at[i].fold.instances, t->at[i].inexact);
+		for (size_t k = 0; k < t->at[i].n && k < o->limit; k++) {
+			fputs(k ? ",\n" : "\n", stdout);
+			json_line(&t->at[i].lines[k], false);
+		}
+		fputs("]}", stdout);
+	}
+}
+
 static void print_json(const struct why_run *w, const struct slice *s, const struct why_options *o,
 		       uint64_t executed)
 {
@@ -154,26 +241,8 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 	printf(",\"common\":%zu,\"pruned\":%zu", s->n, s->pruned);
 	printf(",\"gap\":%s,\"lines\":[", w->partial ? "true" : "false");
 	for (size_t i = 0; i < shown(s, o); i++) {
-		const struct why_line *l = &s->lines[i];
-		printf("%s{\"times\":%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64
-		       ",\"address\":\"%" PRIx64 "\",\"line\":%u,\"ends\":%s",
-		       i ? ",\n" : "\n", l->times, l->first, l->last, l->elf, l->line,
-		       l->ends ? "true" : "false");
-		printf(",\"instances\":%" PRIu64 ",\"pinned\":%" PRIu64, l->instances, l->pinned);
-		if (s->pinned)
-			printf(",\"confidence\":%.3f", (double)l->confidence);
-		printf(",\"by_data\":%s,\"near\":%" PRIu64, l->by_data ? "true" : "false", l->near);
-		if (l->evidence.runs)
-			printf(",\"beside\":%s,\"runs\":%u,\"runs_executed\":%u,\"runs_same_ways\":"
-			       "%u,\"new_values\":%u",
-			       l->beside ? "true" : "false", l->evidence.runs, l->evidence.executed,
-			       l->evidence.same_ways, l->evidence.new_values);
-		json_string("function", l->function);
-		json_string("file", l->file);
-		json_string("event", l->event);
-		json_string("text", l->text);
-		json_string("value", l->value);
-		putchar('}');
+		fputs(i ? ",\n" : "\n", stdout);
+		json_line(&s->lines[i], s->pinned);
 	}
 	fputs("],\"bytes\":[", stdout);
 	for (size_t i = 0; i < s->fold.n_bytes; i++)
@@ -188,6 +257,7 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 		       ",\"kind\":\"%s\",\"times\":%" PRIu64 "}",
 		       i ? ",\n" : "\n", e->from, e->to, why_graph_kind(e->kind), e->times);
 	}
+	json_threads(s, o);
 	puts("]}");
 }
 
@@ -269,18 +339,33 @@ static int find_centers(const struct why_run *w, struct slice *s, const struct w
 	return 0;
 }
 
+/* All that was read of others is followed: the line does not end the slice. */
+static void goes_on(struct why_line *l)
+{
+	if (l->event && l->kind == DEP_OTHERS)
+		l->ends = false;
+}
+
 /* The slice that is asked for, as lines. */
 static int main_slice(struct why_run *w, struct slice *s, const struct why_options *o)
 {
-	int err = 0;
+	bool alone = o->forward || o->both || !dep_build_trace(w->build)->n_spans;
+	int err = alone ? 0 : why_threads_open(w, o, &s->threads);
+	if (!err && !alone)
+		err = fold_foreigns_init(&s->foreign, dep_build_trace(w->build));
+	if (!err && !alone)
+		err = fold_foreigns_ask(&s->foreign, w->criterion.defs, w->criterion.n_defs,
+					w->criterion.count, w->addr);
+	s->fold.foreign = alone ? NULL : &s->foreign;
 	s->fold.pinned = s->pinned;
-	if (o->format != WHY_TEXT || s->pinned) {
+	if (!err && (o->format != WHY_TEXT || s->pinned)) {
 		s->fold.trace = dep_build_trace(w->build);
 		err = fold_keep_members(&s->fold);
 	}
 	err = err ? err
 		  : one_slice(w, &w->criterion, o->follow, w->control, !o->forward || o->both,
 			      o->forward || o->both, &s->fold);
+	s->fold.foreign = NULL;
 	err = err ? err : why_also(w, o, &s->fold);
 	if (!err && s->passing)
 		err = why_passing_add(s->passing, &s->fold);
@@ -289,6 +374,18 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 	for (size_t i = 0; !err && i < s->n; i++)
 		s->beside += s->lines[i].beside;
 	s->whole = s->n - s->beside;
+	if (err || alone || (!s->foreign.n && !s->foreign.calls))
+		return err;
+	err = why_threads_follow(w, o, &s->foreign, &s->threads);
+	bool whole = !err && why_threads_whole(&s->threads);
+	for (size_t i = 0; i < s->n && whole; i++)
+		goes_on(&s->lines[i]);
+	for (size_t i = 0; i < s->threads.n && !err; i++)
+		for (size_t k = 0; k < s->threads.at[i].n; k++) {
+			if (whole)
+				goes_on(&s->threads.at[i].lines[k]);
+			s->ends |= s->threads.at[i].lines[k].ends;
+		}
 	return err;
 }
 
@@ -377,6 +474,9 @@ int why_print(const struct why_options *o, struct pugmark_diag *diag)
 		printers[o->format](&w, &s, o, executed);
 	}
 	bool partial = s.ends || w.partial;
+	partial |= !err && !why_threads_whole(&s.threads);
+	why_threads_deinit(&s.threads);
+	fold_foreigns_deinit(&s.foreign);
 	why_lines_free(s.lines, s.n);
 	why_graph_deinit(&s.graph);
 	fold_deinit(&s.fold);

@@ -3,16 +3,15 @@
  * Files lie there under their SHA-256, and who takes one compares it. `job` lists them, with the
  * command and its environment, as pairs of texts that end with a NUL:
  *
- *   share     SUM K MACHINE     a plan, its number from 1, and who runs it
  *   program   SUM NAME          what is run
  *   stdin     SUM               its standard input, if it has one
  *   input     SUM PATH          a file that it finds by this path, relative to where it runs
  *   argument  TEXT              of the command, argv[0] not counted
  *   variable  NAME=VALUE        of its environment
  *
- * part-K appears there when a run was recorded whole, beside status-K and output-1. */
-#ifndef USER_SHARE_STAGED_H
-#define USER_SHARE_STAGED_H
+ * and whatever else the job is about. */
+#ifndef USER_CLUSTER_STAGED_H
+#define USER_CLUSTER_STAGED_H
 
 #include <pugmark/diag.h>
 

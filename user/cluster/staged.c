@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* staged.c: see staged.h. */
-#include "user/share/staged.h"
+#include "user/cluster/staged.h"
 
 #include "offline/base/open_regular.h"
 #include "offline/base/whole_file.h"
