@@ -339,6 +339,7 @@ int match_find(const struct match_side *a, const struct match_side *b, struct ma
 	for (uint32_t i = 0; m.fits && i < b->n; i++)
 		free(m.fits[i].at);
 	free(m.fits);
+	free(m.taken);
 	match_pace_deinit(&m.pace);
 	match_index_deinit(&m.index);
 	if (!fine) {
