@@ -17,9 +17,10 @@
 #include <sys/types.h>
 
 /* The @time-th execution (from 1) of the conditional jump at ELF address @elf of the program, whose
- * ELF file has that entry point. */
+ * ELF file has that entry point; or of the library @library, as counted from there. */
 struct turned_jump {
 	uint64_t elf, time, entry;
+	const char *library; /* its path; NULL: the program. It must be mapped when that begins */
 };
 
 struct private_command {

@@ -6,6 +6,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -39,6 +41,61 @@ static uint64_t entry_of(pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	return entry;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Where the library is that has this name, whose file begins there; 0: it is not mapped. */
+static uint64_t library_of(pid_t pid, const char *library)
+{
+	char path[64], line[4352];
+	uint64_t start, off, found = 0;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		const char *at = strchr(line, '/');
+		line[strcspn(line, "\n")] = 0;
+		if (at && !strcmp(base_name(at), base_name(library)) &&
+		    sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, &start, &off) == 2 && !off)
+			found = start;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Lets it run up to its entry point: then its libraries are mapped. Their jumps before that, of the
+ * linker's calls, are not counted in a recording either. 1: it is there; 0: it ended. */
+static int run_to_entry(pid_t pid, uint64_t entry, struct private_result *r)
+{
+	struct user_regs_struct regs;
+	errno = 0;
+	long signal = 0, word = ptrace(PTRACE_PEEKTEXT, pid, entry, NULL);
+	if (errno || ptrace(PTRACE_POKETEXT, pid, entry, (word & ~0xffL) | 0xcc))
+		return fail(r, -ENOEXEC, "cannot set a breakpoint");
+	for (;;) {
+		int status;
+		if (ptrace(PTRACE_CONT, pid, NULL, signal))
+			return fail(r, -errno, "lost the program");
+		if (waitpid(pid, &status, 0) < 0)
+			return -errno;
+		if (!WIFSTOPPED(status)) {
+			r->status = status;
+			return 0;
+		}
+		signal = WSTOPSIG(status);
+		if (signal == SIGTRAP && !ptrace(PTRACE_GETREGS, pid, NULL, &regs) &&
+		    regs.rip == entry + 1)
+			break;
+	}
+	regs.rip = entry;
+	ptrace(PTRACE_SETREGS, pid, NULL, &regs);
+	ptrace(PTRACE_POKETEXT, pid, entry, word);
+	return 1;
 }
 
 /* Reads the jump; false: there is none of a form that is known. */
@@ -127,9 +184,21 @@ static bool at_breakpoint(pid_t pid, const struct jump *j)
 
 int turn_jump(pid_t pid, const struct turned_jump *turn, struct private_result *r)
 {
-	uint64_t entry = entry_of(pid), hits = 0;
+	uint64_t entry = entry_of(pid), hits = 0, base = entry - turn->entry;
 	struct jump j;
-	if (!entry || !decode(pid, entry - turn->entry + turn->elf, &j))
+	if (entry && turn->library) {
+		if (ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_EXITKILL))
+			return fail(r, -errno, "cannot trace it");
+		int there = run_to_entry(pid, entry, r);
+		if (there <= 0)
+			return there;
+		base = library_of(pid, turn->library);
+		if (!base)
+			return fail(r, -ENOEXEC,
+				    "a library of the recording is not mapped when the program "
+				    "begins");
+	}
+	if (!entry || !decode(pid, base + turn->elf, &j))
 		return fail(r, -ENOEXEC,
 			    "the command is not the program that was recorded: there is no such "
 			    "conditional jump in it");

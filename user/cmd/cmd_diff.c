@@ -2,6 +2,7 @@
 /* cmd_diff.c: `pugmark diff`: the options, and how differences are told. */
 #include "user/cli/command.h"
 #include "user/encode/diff.h"
+#include "user/match/match_functions.h"
 #include "user/view/compare/against.h"
 #include "user/view/compare/compare_show.h"
 
@@ -20,9 +21,12 @@ static const char help[] =
 	"      --time               also functions of which a call certainly took longer, or less: "
 	"where\n"
 	"                           the bounds of the means do not overlap\n"
-	"      --match              functions without a name (of stripped builds) are matched by "
-	"whom\n"
-	"                           they call and who calls them, and not by their address\n"
+	"      --match              functions without a name (of stripped builds) are matched, and "
+	"not\n"
+	"                           taken by their address: by what their instructions did, where "
+	"both\n"
+	"                           are of level values; else by whom they call and who calls "
+	"them\n"
 	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_DEPTH
 		VIEW_HELP_CALL_TIMES "  -h, --help               this text\n"
 	"\n"
@@ -38,6 +42,9 @@ struct options {
 	uint32_t limit;
 	bool time, match;
 	struct against against;
+	struct match_pair *pairs; /* of functions, by their values */
+	struct match_known *known;
+	size_t n_pairs;
 };
 
 static int take_option(struct options *o, int opt, const char *arg)
@@ -173,9 +180,46 @@ static void json_symbol(struct outbuf *out, const struct diff *d, uint32_t symbo
 	outbuf_char(out, '"');
 }
 
-static void show_json(struct outbuf *out, const struct diff *d, uint32_t limit,
-		      const struct compare *times)
+static void show_matched(struct outbuf *out, const struct options *o)
 {
+	outbuf_format(out, "functions without a name that were matched: %lld\n",
+		      (long long)o->against.matched);
+	for (size_t i = 0; i < o->n_pairs; i++) {
+		const struct match_pair *p = &o->pairs[i];
+		if (!o->known[i].used)
+			continue;
+		outbuf_text(out, "  ");
+		outbuf_safe_text(out, p->second);
+		outbuf_text(out, " as ");
+		outbuf_safe_text(out, p->first);
+		outbuf_format(out, ": %u of its %u instructions have done the same\n", p->matched,
+			      p->valued);
+	}
+}
+
+static void json_matched(struct outbuf *out, const struct options *o)
+{
+	bool comma = false;
+	outbuf_format(out, ",\"matched\":%lld,\"matched_by_values\":[",
+		      (long long)o->against.matched);
+	for (size_t i = 0; i < o->n_pairs; i++) {
+		const struct match_pair *p = &o->pairs[i];
+		if (!o->known[i].used)
+			continue;
+		outbuf_format(out, "%s{\"first\":\"", comma ? "," : "");
+		outbuf_json_text(out, p->first);
+		outbuf_text(out, "\",\"second\":\"");
+		outbuf_json_text(out, p->second);
+		outbuf_format(out, "\",\"instructions\":%u,\"of\":%u}", p->matched, p->valued);
+		comma = true;
+	}
+	outbuf_text(out, "]");
+}
+
+static void show_json(struct outbuf *out, const struct options *o, const struct compare *times)
+{
+	const struct diff *d = o->d;
+	const uint32_t limit = o->limit;
 	static const char *const kinds[N_DIFF_KINDS] = {"function", "call", "order", "count"};
 	uint32_t of_kind[N_DIFF_KINDS] = {0};
 	bool comma = false;
@@ -210,10 +254,26 @@ static void show_json(struct outbuf *out, const struct diff *d, uint32_t limit,
 		outbuf_text(out, "],\n\"times\":");
 		compare_show_json(out, times);
 	}
-	outbuf_format(out,
-		      "%s,\"functions\":%u,\"calls\":%u,\"orders\":%u,\"different_counts\":%u}\n",
+	outbuf_format(out, "%s,\"functions\":%u,\"calls\":%u,\"orders\":%u,\"different_counts\":%u",
 		      times ? "" : "]", of_kind[DIFF_FUNCTION], of_kind[DIFF_CALL],
 		      of_kind[DIFF_ORDER], of_kind[DIFF_COUNT]);
+	if (o->match)
+		json_matched(out, o);
+	outbuf_text(out, "}\n");
+}
+
+/* Where both have values: which functions are the same by these. Without, or where they cannot be
+ * replayed, the graphs of calls tell. 0 or -ENOMEM. */
+static int match_by_values(struct options *o)
+{
+	struct pugmark_diag diag;
+	const char *const dirs[2] = {o->d->sides[0].view.dir, o->d->sides[1].view.dir};
+	if (match_pairs(dirs, &o->pairs, &o->n_pairs, &diag))
+		return 0;
+	o->known = calloc(o->n_pairs + 1, sizeof(*o->known));
+	for (size_t i = 0; o->known && i < o->n_pairs; i++)
+		o->known[i] = (struct match_known){o->pairs[i].first, o->pairs[i].second, false};
+	return o->known ? 0 : -ENOMEM;
 }
 
 static int diff(struct options *o, struct outbuf *out)
@@ -230,20 +290,21 @@ static int diff(struct options *o, struct outbuf *out)
 			PUGMARK_NO_OFFSET,
 			"it was recorded without times: --time has nothing to go by");
 	struct trace_view *const views[2] = {&d->sides[0].view, &d->sides[1].view};
+	if (!err && o->match && match_by_values(o))
+		err = trace_view_no_memory(views[0], &diag);
 	if (!err && (o->time || o->match))
-		err = against_collect(views, o->match, &o->against, &diag);
+		err = against_collect(views, o->match, o->known, o->n_pairs, &o->against, &diag);
 	if (!err)
 		err = diff_run(d, &diag);
 	if (err)
 		return command_fail(&diag);
 	outbuf_init(out, stdout);
 	if (!strcmp(d->sides[0].view.format, "json"))
-		show_json(out, d, o->limit, o->time ? &o->against.compare : NULL);
+		show_json(out, o, o->time ? &o->against.compare : NULL);
 	else
 		show_text(out, d, o->limit, o->time ? &o->against.compare : NULL);
 	if (o->match && strcmp(d->sides[0].view.format, "json"))
-		outbuf_format(out, "functions without a name that were matched: %lld\n",
-			      (long long)o->against.matched);
+		show_matched(out, o);
 	outbuf_flush(out);
 	for (uint32_t i = 0; o->time && i < o->against.compare.n; i++)
 		differs |= o->against.compare.rows[i].slower != 0;
@@ -273,6 +334,8 @@ int cmd_diff(int argc, char **argv)
 		status = parse(&o, argc, argv);
 		if (status < 0)
 			status = diff(&o, out);
+		match_pairs_free(o.pairs, o.n_pairs);
+		free(o.known);
 		against_deinit(&o.against);
 		diff_deinit(d);
 		for (int side = 0; side < 2; side++)

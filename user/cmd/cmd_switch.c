@@ -34,6 +34,11 @@ static const char help[] =
 	"      --output TEXT    the first time that this text was written\n"
 	"      --addresses      what says where memory operands lie is followed as well\n"
 	"      --in-slice       no other jumps\n"
+	"      --ok FD:OFFSET[:LENGTH]  bytes that were written and right: of the jumps that the "
+	"failure\n"
+	"                       depends on, those first that these least show to have gone the "
+	"right "
+	"way\n"
 	"      --passing DIR    a recording of a run that passed: every other jump that is tried "
 	"is "
 	"one that\n"
@@ -73,6 +78,7 @@ enum {
 	OPT_ADDRESSES,
 	OPT_IN_SLICE,
 	OPT_PASSING,
+	OPT_OK,
 	OPT_REPLAY,
 	OPT_ENGINE,
 	OPT_MACHINES,
@@ -106,6 +112,7 @@ static const struct option options[] = {{"until", required_argument, NULL, OPT_U
 					{"retries", required_argument, NULL, OPT_RETRIES},
 					{"task", required_argument, NULL, OPT_TASK},
 					{"job", required_argument, NULL, OPT_JOB},
+					{"ok", required_argument, NULL, OPT_OK},
 					{"replay", no_argument, NULL, OPT_REPLAY},
 					{"all", no_argument, NULL, OPT_ALL},
 					{"order", required_argument, NULL, OPT_ORDER},
@@ -150,6 +157,20 @@ static int take_criterion(int opt, struct switch_options *o)
 	return opt != OPT_WRITE || why_read_bytes(optarg, &o->why)
 		       ? 0
 		       : command_usage("switch", "'%s' is no FD:OFFSET[:LENGTH]", optarg);
+}
+
+static int take_ok(struct switch_options *o)
+{
+	struct why_options bytes = {0};
+	struct why_set *sets = realloc(o->why.sets, (o->why.n_sets + 1) * sizeof(*sets));
+	if (!sets)
+		return command_no_memory();
+	o->why.sets = sets;
+	if (!why_read_bytes(optarg, &bytes))
+		return command_usage("switch", "'%s' is no FD:OFFSET[:LENGTH]", optarg);
+	sets[o->why.n_sets++] = (struct why_set){
+		.kind = WHY_OK, .fd = bytes.fd, .offset = bytes.offset, .len = bytes.len};
+	return 0;
 }
 
 /* Where the program is run. As take_option(). */
@@ -210,6 +231,8 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 		return 0;
 	case OPT_PASSING:
 		return why_add_passing(&o->why, optarg) ? command_no_memory() : 0;
+	case OPT_OK:
+		return take_ok(o);
 	case OPT_REPLAY:
 		o->replay = true;
 		return 0;
@@ -321,6 +344,7 @@ int cmd_switch(int argc, char **argv)
 		free(binary);
 	}
 	free(o.why.passing);
+	free(o.why.sets);
 	outcome_free(outcome);
 	return status;
 }

@@ -59,7 +59,7 @@ static int collect_against(struct page_asked *asked, struct trace_view *view, st
 	int err = trace_view_open(&other, asked->against, diag);
 	struct trace_view *const views[2] = {&other, view};
 	if (!err)
-		err = against_collect(views, false, &against, diag);
+		err = against_collect(views, false, NULL, 0, &against, diag);
 	if (!err)
 		err = write_against(asked, view, &against, out, diag);
 	against_deinit(&against);

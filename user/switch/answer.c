@@ -21,6 +21,11 @@ static void print_place(const struct why_run *w, const struct candidate *c)
 		printf(":%u ", line);
 	}
 	printable_print(stdout, function ? function : "?", PRINT_TEXT);
+	if (c->jump.library) {
+		const char *slash = strrchr(c->jump.library, '/');
+		fputs(" of ", stdout);
+		printable_print(stdout, slash ? slash + 1 : c->jump.library, PRINT_TEXT);
+	}
 }
 
 /* The first wrong byte comes later with these turned. */
@@ -58,6 +63,22 @@ static void print_unfinished(const struct tries *t, const struct why_run *w)
 	}
 }
 
+/* What to ask about these; of libraries nobody can ask by an address. */
+static void print_next(const struct tries *t, const struct critical *k, uint32_t n)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct turned_jump *j = &t->c->at[k[i].candidate].jump;
+		if (j->library)
+			continue;
+		printf("%s --critical 0x%" PRIx64 ":%" PRIu64, any ? "" : "next: pugmark why DIR",
+		       j->elf, j->time);
+		any = true;
+	}
+	if (any)
+		puts(" --control");
+}
+
 void tries_print_text(const struct tries *t, const struct why_run *w)
 {
 	const struct candidates *c = t->c;
@@ -71,7 +92,7 @@ void tries_print_text(const struct tries *t, const struct why_run *w)
 	if (t->unturned)
 		printf(", in %" PRIu64 " the jump was not reached again", t->unturned);
 	if (c->elsewhere)
-		printf("; %" PRIu64 " in libraries left out", c->elsewhere);
+		printf("; %" PRIu64 " in what was loaded later left out", c->elsewhere);
 	puts(t->found.n ? "" : "\nno critical jump found");
 	for (uint32_t i = 0; i < t->found.n; i++) {
 		const struct critical *k = &t->found.at[i];
@@ -79,23 +100,22 @@ void tries_print_text(const struct tries *t, const struct why_run *w)
 		printf("critical jump: ");
 		print_place(w, f);
 		printf(", 0x%" PRIx64 ", time %" PRIu64 " of %" PRIu64
-		       ": it was %s; candidate %zu%s\n",
+		       ": it was %s; candidate %zu%s",
 		       f->jump.elf, f->jump.time, f->times, k->was_taken ? "taken" : "not taken",
 		       k->candidate + 1, f->beside ? " (not in the slice)" : "");
+		if (f->confidence > 0)
+			printf("; right: %.0f %%", 100 * (double)f->confidence);
+		putchar('\n');
 	}
 	if (!t->found.n)
 		print_closer(t, w);
 	print_unfinished(t, w);
 	if (!t->found.n && !t->closer.n)
 		return;
-	fputs("next: pugmark why DIR", stdout);
-	const struct critical *k = t->found.n ? t->found.at : t->closer.at;
-	for (uint32_t i = 0; i < (t->found.n ? t->found.n : NEXT) && i < t->found.n + t->closer.n;
-	     i++) {
-		const struct turned_jump *j = &c->at[k[i].candidate].jump;
-		printf(" --critical 0x%" PRIx64 ":%" PRIu64, j->elf, j->time);
-	}
-	puts(" --control");
+	print_next(t, t->found.n ? t->found.at : t->closer.at,
+		   t->found.n		? t->found.n
+		   : t->closer.n < NEXT ? t->closer.n
+					: NEXT);
 }
 
 static void print_jump(const struct tries *t, const struct why_run *w, size_t number,
@@ -109,7 +129,8 @@ static void print_jump(const struct tries *t, const struct why_run *w, size_t nu
 	       right, number + 1, f->jump.elf, f->jump.time, f->times, was_taken ? "true" : "false",
 	       line);
 	printable_print(stdout, line ? file : "", PRINT_JSON);
-	putchar('"');
+	printf("\",\"confidence\":%.3f,\"library\":", (double)f->confidence);
+	printable_json(stdout, f->jump.library);
 }
 
 static void print_critical(const struct tries *t, const struct why_run *w, const struct critical *k)

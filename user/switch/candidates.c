@@ -3,7 +3,9 @@
  * executed; the slice says which executions matter. */
 #include "user/switch/candidates.h"
 
+#include "user/why/doubtful.h"
 #include "user/why/passing.h"
+#include "user/why/prune.h"
 
 #include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
@@ -19,6 +21,13 @@ struct executions {
 	uint64_t ip, times;
 	unsigned same_ways; /* runs that passed in which it went the same ways */
 	bool in_slice;	    /* some of them */
+	float confidence;
+};
+
+/* Code of the program, or of a library that was traced. */
+struct module {
+	uint64_t text, end, bias; /* at run time */
+	const char *library;	  /* NULL: the program; borrowed */
 };
 
 struct search {
@@ -26,8 +35,8 @@ struct search {
 	uint64_t *in_slice;	  /* a bit an instruction */
 	struct executions *jumps; /* a hash table by ip; 0: free */
 	size_t n_jumps, room_jumps;
-	uint64_t text, end; /* of the program, at run time */
-	uint64_t moment;    /* that is asked about */
+	VEC(struct module) modules;
+	uint64_t moment; /* that is asked about */
 };
 
 static void visit(void *ctx, const struct slice_step *step)
@@ -65,12 +74,20 @@ static struct executions *jump_at(struct search *s, uint64_t ip)
 	return e;
 }
 
+static const struct module *module_of(const struct search *s, uint64_t ip)
+{
+	for (uint32_t i = 0; i < s->modules.n; i++)
+		if (ip >= s->modules.at[i].text && ip < s->modules.at[i].end)
+			return &s->modules.at[i];
+	return NULL;
+}
+
 /* A block that ends in a conditional jump was executed; @count: instructions before the jump. */
 static bool take(struct search *s, struct candidates *c, const struct dep_block *b, uint64_t count)
 {
 	uint64_t ip = b->ip + b->insns[b->n_insns - 1].ip_off;
 	bool wanted = s->in_slice[count / 64] >> count % 64 & 1;
-	if (ip < s->text || ip >= s->end) {
+	if (!module_of(s, ip)) {
 		c->elsewhere += wanted;
 		return true;
 	}
@@ -145,6 +162,17 @@ static int by_jump(const void *a, const void *b)
 	return by_last(a, b);
 }
 
+/* The most doubtful jump first, of those that the failure depends on. */
+static int by_doubt(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->beside != y->beside)
+		return x->beside - y->beside;
+	if (x->confidence < y->confidence || x->confidence > y->confidence)
+		return x->confidence < y->confidence ? -1 : 1;
+	return by_last(a, b);
+}
+
 /* Of n executions from the last to the first: 0 the last, 1 the first, 2 the last but one, ... */
 static void rank(struct candidates *c)
 {
@@ -162,7 +190,8 @@ static void rank(struct candidates *c)
 
 /* With runs that passed: in turn one that went another way than in those, and one by the order that
  * is asked for. */
-static void put_in_order(struct candidates *c, enum candidates_order order, bool evidence)
+static void put_in_order(struct candidates *c, enum candidates_order order, bool evidence,
+			 bool doubt)
 {
 	if (!c->n)
 		return;
@@ -170,7 +199,10 @@ static void put_in_order(struct candidates *c, enum candidates_order order, bool
 		qsort(c->at, c->n, sizeof(*c->at), by_evidence);
 	for (uint32_t i = 0; i < c->n; i++)
 		c->at[i].place = evidence ? 2 * (uint64_t)i : UINT64_MAX;
-	qsort(c->at, c->n, sizeof(*c->at), order == ORDER_LAST ? by_last : by_rank);
+	qsort(c->at, c->n, sizeof(*c->at),
+	      doubt		    ? by_doubt
+	      : order == ORDER_LAST ? by_last
+				    : by_rank);
 	for (uint32_t i = 0; i < c->n; i++)
 		if (2 * (uint64_t)i + 1 < c->at[i].place)
 			c->at[i].place = 2 * (uint64_t)i + 1;
@@ -191,8 +223,7 @@ static int entry_of(const char *path, uint64_t *entry)
 }
 
 /* What the walk has counted goes to the candidates; those beside the slice are left out. */
-static void finish(struct search *s, struct candidates *c, bool beside, uint64_t bias,
-		   uint64_t entry)
+static void finish(struct search *s, struct candidates *c, bool beside, uint64_t entry)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -202,7 +233,10 @@ static void finish(struct search *s, struct candidates *c, bool beside, uint64_t
 		to->times = e->times;
 		to->same_ways = e->same_ways;
 		to->beside = !e->in_slice;
-		to->jump.elf = to->ip - bias;
+		const struct module *m = module_of(s, to->ip);
+		to->confidence = e->confidence;
+		to->jump.elf = to->ip - m->bias;
+		to->jump.library = m->library;
 		to->jump.entry = entry;
 		c->in_slice += !to->beside;
 		n += beside || !to->beside;
@@ -223,32 +257,81 @@ static int compare(struct search *s, struct why_run *w, const struct why_options
 	return err;
 }
 
+/* Outputs that were right: how sure each jump is to have gone the right way. */
+static int doubt(struct search *s, struct why_run *w, const struct why_options *o,
+		 struct pugmark_diag *diag)
+{
+	struct fold fold = {.trace = s->t};
+	struct why_line *lines = NULL;
+	uint64_t *pinned = NULL;
+	size_t n = 0;
+	int err = why_pinned(w, &pinned);
+	err = err ? err : fold_keep_members(&fold);
+	err = err ? err
+		  : slice_backward(s->t, &w->criterion, o->follow, w->control, fold_visit, &fold);
+	fold_finish(&fold);
+	err = err ? err : fold.no_memory ? -ENOMEM : why_lines(w, &fold, true, false, &lines, &n);
+	if (!err && pinned)
+		err = why_doubt(w, o, pinned, &fold, lines, n, diag);
+	for (size_t i = 0; !err && i < n; i++) {
+		struct executions *e =
+			s->n_jumps ? slot(s->jumps, s->room_jumps, lines[i].ip) : NULL;
+		if (e && e->ip && !lines[i].event)
+			e->confidence = lines[i].confidence;
+	}
+	why_lines_free(lines, n);
+	fold_deinit(&fold);
+	free(pinned);
+	return err;
+}
+
+/* The program, then libraries that were traced and mapped at the start. */
+static int find_modules(struct search *s, struct why_run *w)
+{
+	for (uint32_t i = 0; i < value_names_modules(w->names); i++) {
+		struct module m = {.library = i ? value_names_file(w->names, i) : NULL};
+		if (!captures_bias(value_replay_captures(w->replay), i, &m.bias) ||
+		    !value_names_text(w->names, i, &m.text, &m.end) || (i && !m.library)) {
+			if (!i)
+				return -ENOENT;
+			continue;
+		}
+		m.text += m.bias;
+		m.end += m.bias;
+		if (!VEC_PUSH(&s->modules, m))
+			return -ENOMEM;
+	}
+	return s->modules.n ? 0 : -ENOENT;
+}
+
 int candidates_find(struct why_run *w, const struct why_options *o, bool beside,
 		    enum candidates_order order, struct candidates *c, struct pugmark_diag *diag)
 {
 	struct search s = {.t = dep_build_trace(w->build), .moment = w->criterion.count};
-	uint64_t bias, entry;
+	uint64_t entry;
 	int err = entry_of(value_names_file(w->names, 0), &entry);
 	*c = (struct candidates){0};
-	if (err || !captures_bias(value_replay_captures(w->replay), 0, &bias) ||
-	    !value_names_text(w->names, 0, &s.text, &s.end))
+	err = err ? err : find_modules(&s, w);
+	if (err && err != -ENOMEM)
 		return pugmark_diag_set(diag, -ENOENT, o->dir, PUGMARK_NO_OFFSET,
 					"the program that was recorded is not there any more, or "
 					"is another one now");
-	s.text += bias;
-	s.end += bias;
 	s.in_slice = calloc(s.t->count / 64 + 1, sizeof(*s.in_slice));
-	err = s.in_slice ? slice_backward(s.t, &w->criterion, o->follow, w->control, visit, &s)
-			 : -ENOMEM;
+	err = err	   ? err
+	      : s.in_slice ? slice_backward(s.t, &w->criterion, o->follow, w->control, visit, &s)
+			   : -ENOMEM;
 	if (!err && !walk(&s, c))
 		err = -ENOMEM;
 	if (!err && o->n_passing)
 		err = compare(&s, w, o, diag);
-	finish(&s, c, beside, bias, entry);
+	if (!err && o->n_sets)
+		err = doubt(&s, w, o, diag);
+	finish(&s, c, beside, entry);
 	rank(c);
-	put_in_order(c, order, o->n_passing);
+	put_in_order(c, order, o->n_passing, o->n_sets);
 	free(s.in_slice);
 	free(s.jumps);
+	VEC_FREE(&s.modules);
 	return err == -ENOMEM
 		       ? pugmark_diag_set(diag, err, o->dir, PUGMARK_NO_OFFSET, "out of memory")
 		       : err;

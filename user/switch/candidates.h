@@ -21,6 +21,7 @@ struct candidate {
 	struct turned_jump jump;
 	uint64_t times;	    /* of all */
 	unsigned same_ways; /* runs that passed in which its jump went the same ways */
+	float confidence;   /* of its jump that it went the right way; 0: nothing is known */
 	bool beside; /* no execution of its jump is in the slice: it may matter by what it did
 			not do */
 };
@@ -29,8 +30,8 @@ struct candidates {
 	struct candidate *at; /* a vector (offline/base/vec.h) */
 	uint32_t n, max;
 	size_t in_slice;    /* those whose jumps are in the slice come first */
-	uint64_t executed;  /* executions of conditional jumps in the program */
-	uint64_t elsewhere; /* in the slice, but in libraries: they are left out */
+	uint64_t executed;  /* executions of conditional jumps */
+	uint64_t elsewhere; /* in the slice, but in what was not mapped at the start: left out */
 };
 
 /* All executions before the moment that is asked about, of jumps with an execution in the slice of

@@ -62,9 +62,9 @@ static int stage_tries(const struct tries *t, size_t n, struct cluster_job *job,
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct turned_jump *j = &t->c->at[i].jump;
-		char text[128];
-		snprintf(text, sizeof(text), "%zu %" PRIu64 " %" PRIu64 " %" PRIu64, i, j->elf,
-			 j->time, j->entry);
+		char text[4096];
+		snprintf(text, sizeof(text), "%zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %s", i,
+			 j->elf, j->time, j->entry, j->library ? j->library : "");
 		err = cluster_job_text(job, "try", text, diag);
 	}
 	return err;

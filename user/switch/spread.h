@@ -5,7 +5,7 @@
  *   number          NAME N             of enum spread_number
  *   condition       TEXT               of the outcome
  *   condition-file  SUM TEXT           one that ends with the path of this file
- *   try             I ELF TIME ENTRY   candidate I, from 0
+ *   try             I ELF TIME ENTRY LIBRARY   candidate I, from 0; LIBRARY may be empty
  *
  *   result-M   DONE TOO_LONG UNTURNED and as many lines as candidates are told, I RIGHT TAKEN HOLDS
  *   found-M    I, the first one whose outcome is as asked, as soon as it is known */

@@ -68,11 +68,14 @@ static int take_try(struct task *t, const char *value, struct pugmark_diag *diag
 {
 	struct candidate c = {0};
 	size_t number;
-	if (sscanf(value, "%zu %" SCNu64 " %" SCNu64 " %" SCNu64, &number, &c.jump.elf,
-		   &c.jump.time, &c.jump.entry) != 4)
+	int end = 0;
+	if (sscanf(value, "%zu %" SCNu64 " %" SCNu64 " %" SCNu64 " %n", &number, &c.jump.elf,
+		   &c.jump.time, &c.jump.entry, &end) != 4 ||
+	    !end)
 		return pugmark_diag_set(diag, -EBADMSG, value, PUGMARK_NO_OFFSET, "no try");
 	if (number % t->numbers[SPREAD_MACHINES] != t->number - 1)
 		return 0;
+	c.jump.library = value[end] ? value + end : NULL;
 	c.ip = c.jump.elf;
 	return VEC_PUSH(&t->candidates, c) && VEC_PUSH(&t->whose, number) ? 0 : no_memory(diag);
 }

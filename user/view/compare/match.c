@@ -156,13 +156,52 @@ static void side_deinit(struct side *s)
 	free(s->nameless);
 }
 
-int64_t match_functions(struct trace_view *const views[2], const struct report *const reports[2])
+/* A function without a name that ran, by the one that it goes by; UINT32_MAX: there is none. */
+static uint32_t find(const struct side *s, const char *name)
+{
+	for (uint32_t f = 0; f < s->report->n_funcs; f++) {
+		const struct func_id *id = &s->report->funcs[f].id;
+		if (s->nameless[f] && s->report->funcs[f].calls && !s->fixed[f] &&
+		    !strcmp(pugmark_trace_func_name(s->view->trace, id->module, id->func), name))
+			return f;
+	}
+	return UINT32_MAX;
+}
+
+/* Returns how many, or -ENOMEM. */
+static int64_t pair_known(const struct side *sides, struct match_known *known, size_t n)
+{
+	int64_t pairs = 0;
+	uint32_t *found = calloc(2 * n + 1, sizeof(*found));
+	if (!found)
+		return -ENOMEM;
+	/* All are looked for before any has another's name. */
+	for (size_t i = 0; i < n; i++) {
+		found[2 * i] = find(&sides[0], known[i].first);
+		found[2 * i + 1] = find(&sides[1], known[i].second);
+	}
+	for (size_t i = 0; i < n && pairs >= 0; i++) {
+		known[i].used = found[2 * i] != UINT32_MAX && found[2 * i + 1] != UINT32_MAX;
+		if (!known[i].used)
+			continue;
+		pairs++;
+		if (pair(sides, found[2 * i], found[2 * i + 1], hash_text(known[i].first)))
+			pairs = -ENOMEM;
+	}
+	free(found);
+	return pairs;
+}
+
+int64_t match_functions(struct trace_view *const views[2], const struct report *const reports[2],
+			struct match_known *known, size_t n_known)
 {
 	struct side sides[2] = {{.view = views[0], .report = reports[0]},
 				{.view = views[1], .report = reports[1]}};
 	size_t n_all = (size_t)reports[0]->n_funcs + reports[1]->n_funcs;
 	struct coloured *all = calloc(n_all + 1, sizeof(*all));
-	int64_t pairs = all && !side_init(&sides[0]) && !side_init(&sides[1]) ? 0 : -ENOMEM;
+	int64_t pairs = all && !side_init(&sides[0]) && !side_init(&sides[1])
+				? pair_known(sides, known, n_known)
+				: -ENOMEM;
 	for (size_t i = 0; pairs >= 0 && i < sizeof(rounds) / sizeof(*rounds); i++) {
 		int64_t more;
 		do {
