@@ -332,8 +332,8 @@ int match_find(const struct match_side *a, const struct match_side *b, struct ma
 	m.taken = calloc(a->n + 1, sizeof(*m.taken));
 	m.fits = calloc(b->n + 1, sizeof(*m.fits));
 	m.found = calloc(b->n + 1, sizeof(*m.found));
-	bool fine = m.fits && m.found && match_index_init(&m.index, a->insns, a->n, DEPTH) &&
-		    find_partners(&m);
+	bool fine = m.taken && m.fits && m.found &&
+		    match_index_init(&m.index, a->insns, a->n, DEPTH) && find_partners(&m);
 	for (unsigned i = 0; fine && i < PACES; i++)
 		fine = find_pace(&m) && find_partners(&m);
 	for (uint32_t i = 0; m.fits && i < b->n; i++)
