@@ -59,6 +59,10 @@ claim 'runs of the same call are one line' same runs tree
 run 0 replay -F work -N sort_two -N jumps --depth 2 still
 tail -n +2 out >tree
 claim 'less of the tree' same less tree
+for format in text json; do
+	run 0 replay -F work --depth 1 --format $format still
+	claim "--depth 1, $format: what is shown without anything inside is a call too" is "$(cat err)" ''
+done
 run 0 replay -F work rec
 claim 'with times it is the same tree' diff "$golden/tree" <(tail -n +3 out | cut -c43-)
 run 0 replay --format json rec

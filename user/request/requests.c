@@ -4,7 +4,9 @@
  * as they are and not by their logarithm: a few that took a thousand times as long are what a user
  * waits for, and many that took twice as long are not. Of limits that leave nearly as little, the
  * one with the widest empty stretch around it by ratio is taken: where the slow ones differ much
- * among themselves, the best limit alone would divide these. */
+ * among themselves, the best limit alone would divide these. And where few are above it, as where a
+ * busy machine held one request up, the others are divided in the same way: their limit is taken
+ * where it is the wider one, and what it adds to the slow ones is much of their time. */
 #include "user/request/requests.h"
 
 #include "user/cli/parallel.h"
@@ -121,6 +123,10 @@ static double middle_of(unsigned bucket)
 
 /* A limit has to explain this share of what the best one explains. */
 #define NEARLY_AS_MUCH 0.8
+/* Where no larger share of the requests is slow, it is looked for a limit among the others; it has
+ * to add this share of the time of all that are above it. */
+#define FEW 0.25
+#define A_PART 0.1
 
 /* Moments of the durations in the buckets. */
 struct moments {
@@ -157,29 +163,59 @@ static double between_classes(const uint64_t *counts, struct moments all, double
 	return best;
 }
 
-static void otsu(const uint64_t *counts, struct requests *out)
+/* A limit between fast and slow, above a bucket. */
+struct limit {
+	unsigned bucket, next; /* the one below it that is not empty, and the one above it */
+	double between;	       /* what it explains */
+};
+
+/* Of the limits that leave nearly as little as the best one, the widest; next 0: there is none. */
+static struct limit widest_of(const uint64_t *counts)
 {
 	double between[BUCKETS];
-	const struct moments all = moments_of(counts);
-	double best = between_classes(counts, all, between);
-	double variance = all.squares - all.sum * all.sum / all.n;
-	unsigned widest = 0;
-	double chosen = 0;
+	double best = between_classes(counts, moments_of(counts), between);
+	struct limit chosen = {0};
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		if (between[i] <= 0 || between[i] < NEARLY_AS_MUCH * best)
 			continue;
-		unsigned next = i + 1;
+		unsigned next = i + 1, width = chosen.next - chosen.bucket;
 		while (!counts[next])
 			next++;
-		unsigned width = next - i;
-		if (width < widest || (width == widest && between[i] <= chosen))
-			continue;
-		widest = width;
-		chosen = between[i];
-		/* In the middle of the empty buckets. */
-		out->limit_ns = begin_of((i + 1 + next) / 2);
+		if (next - i > width || (next - i == width && between[i] > chosen.between))
+			chosen = (struct limit){i, next, between[i]};
 	}
-	out->explained = variance > 0 ? chosen / variance : 0;
+	return chosen;
+}
+
+/* @counts is cleared. */
+static void otsu(uint64_t *counts, struct requests *out)
+{
+	double between[BUCKETS];
+	const struct moments all = moments_of(counts);
+	double variance = all.squares - all.sum * all.sum / all.n, above = 0;
+	between_classes(counts, all, between);
+	struct limit chosen = {0};
+	double sum = 0, first = 0; /* of what is above all limits so far, and above the first */
+	do {
+		struct limit limit = widest_of(counts);
+		if (!limit.next)
+			break;
+		for (unsigned i = limit.next; i < BUCKETS; i++) {
+			above += (double)counts[i];
+			sum += (double)counts[i] * middle_of(i);
+			counts[i] = 0;
+		}
+		if (!chosen.next)
+			first = sum;
+		else if (sum - first < A_PART * first)
+			continue;
+		if (limit.next - limit.bucket > chosen.next - chosen.bucket)
+			chosen = limit;
+	} while (above <= FEW * all.n);
+	if (!chosen.next)
+		return;
+	out->limit_ns = begin_of((chosen.bucket + 1 + chosen.next) / 2); /* in the middle */
+	out->explained = variance > 0 ? between[chosen.bucket] / variance : 0;
 }
 
 static int classify(struct requests *r, struct request *one)

@@ -107,6 +107,7 @@ static void leave(struct replay *r, const struct call *stack, uint32_t level, en
 		if (is_long_enough(r, level, &end)) {
 			open_around(r, level);
 			replay_paths_leave(r, level);
+			r->any = true;
 			r->format->close(r, level, &end, !r->levels[level].printed);
 		}
 	}
