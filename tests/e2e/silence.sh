@@ -159,6 +159,6 @@ fails 2 "no format 'nonesuch' (perfetto, chrome, speedscope, folded, pprof, call
 fails 2 'which --format? (perfetto, ' export -o x rec
 fails 2 'neither a size (a number with k, M or G) nor a time' export --format chrome --split 10q -o x rec
 for id in 9 0 1:7; do
-	fails 1 'an identity is an argument from 1 to 6, or `result`' report --request "fib,$id" rec
+	fails 1 'an identity is an argument from 1 to 6, what it points to at the end (*1 to *6), or `result`' report --request "fib,$id" rec
 done
 conclude
