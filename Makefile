@@ -238,7 +238,7 @@ QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks s
 # Checks that are targets of their own, and those that do more of it with LONG=1.
 SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick exact-quick oracle-quick value-quick \
 	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
-LONG_TARGETS := $(addprefix check-,go-quick programs-quick slices)
+LONG_TARGETS := $(addprefix check-,go-quick programs-quick slices-programs)
 # Scripts of which `make check` has a sample, and all with LONG=1.
 SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang \
 	   interposed loss modules objects opaque shares shares_apart signals)
@@ -267,7 +267,7 @@ check-long-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
 		$(foreach n,$(LONG_TARGETS),$(call as_target,$(n))) \
 		$(if $(SAN),,$(foreach n,$(SAN_SAMPLED),$(call as_san,$(n),$(LONG_SAN_COUNTS)))) \
 		$(foreach n,$(UNIT_SAMPLED),$(BUILD)/tests/$(n)) \
-		$(SAMPLED)
+		$(SAMPLED) -q tests/value/slices_redis.sh
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -t $(call limit,240) $(UNIT_BIN)
