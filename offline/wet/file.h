@@ -4,6 +4,7 @@
 #ifndef OFFLINE_WET_FILE_H
 #define OFFLINE_WET_FILE_H
 
+#include "offline/base/private_file.h"
 #include "offline/wet/sizes.h"
 
 #include <pugmark/diag.h>
@@ -74,7 +75,7 @@ struct wet_file {
 	const uint8_t *bytes;
 	size_t len;
 	char *texts;
-	void *map; /* of wet_file_open() */
+	struct private_file file; /* of wet_file_open() */
 };
 
 /* Reads a file. 0, or -errno with @diag. The caller gives it back with wet_file_close(). */

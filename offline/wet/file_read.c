@@ -4,15 +4,11 @@
 #include "offline/wet/file_impl.h"
 
 #include "offline/base/checksum.h"
-#include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct reading {
 	struct wet_file *f;
@@ -269,23 +265,17 @@ int wet_file_read(const uint8_t *bytes, size_t len, struct wet_file **out)
 
 int wet_file_open(const char *path, struct wet_file **out, struct pugmark_diag *diag)
 {
-	struct stat st;
-	int fd = open_regular(path, &st), err = fd < 0 ? fd : 0;
-	void *map = NULL;
-	if (!err && st.st_size)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	if (!err)
-		err = map ? wet_file_read(map, (size_t)st.st_size, out) : -EBADMSG;
+	struct private_file file;
+	int err = private_file_open(path, PRIVATE_FILE_MAX, &file);
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s",
+					private_file_why(err));
+	err = wet_file_read(file.bytes, file.len_bytes, out);
 	if (!err) {
-		(*out)->map = map;
+		(*out)->file = file;
 		return 0;
 	}
-	if (map && map != MAP_FAILED)
-		munmap(map, (size_t)st.st_size);
+	private_file_free(&file);
 	return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s",
 				err == -EBADMSG ? "is no WET, or damaged (pugmark wet -o makes one)"
 						: strerror(-err));
@@ -295,8 +285,7 @@ void wet_file_close(struct wet_file *f)
 {
 	if (!f)
 		return;
-	if (f->map)
-		munmap(f->map, f->len);
+	private_file_free(&f->file);
 	free(f->modules);
 	free(f->stmts);
 	free(f->nodes);

@@ -205,7 +205,7 @@ struct wet_cursor {
 	unsigned width;
 	struct block *blocks;
 	struct codec *codec;
-	uint64_t *values; /* of block @open; WET_NONE: none */
+	uint64_t *values; /* of block @open; NONE: none */
 	uint64_t open;
 	uint8_t *unpacked;
 };

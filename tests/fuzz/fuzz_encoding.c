@@ -10,19 +10,11 @@
 
 #include "user/encode/encode_model.h"
 #include "user/plan/handles.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SYMBOLS = 10000 };
-
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 static bool is_known(const struct encode_model *m, uint32_t symbol)
 {

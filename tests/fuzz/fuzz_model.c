@@ -11,16 +11,9 @@
 
 #include <pugmark/model.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/must.h"
 
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Is [first, first + n) inside [0, total)? */
 static bool inside(uint32_t first, uint32_t n, uint32_t total)

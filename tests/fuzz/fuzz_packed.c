@@ -9,19 +9,11 @@
 #include <zlib.h>
 
 #include "offline/encode/encode_pack.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CRC_AT = 8, CRC_FROM = 12, CALLS = 100000 };
-
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 struct told {
 	const struct symbols *symbols;

@@ -14,19 +14,11 @@
 #include "tests/support/random_program.h"
 #include "tests/support/twin.h"
 #include "tests/support/walker.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WALK_BLOCKS = 120, PROGRAMS = 4096, OUT_PER_EVENT = 1 << 20 };
-
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 struct input {
 	const uint8_t *at, *end;

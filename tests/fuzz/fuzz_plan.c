@@ -11,19 +11,11 @@
 
 #include "offline/plan/plan_file.h"
 #include "offline/recover/parser.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CRC_AT = 12, CRC_FROM = 16, EVENTS = 500, OUT_MAX = 1 << 20 };
-
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 static void check_events(struct parser *parser)
 {

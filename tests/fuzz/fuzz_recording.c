@@ -15,17 +15,9 @@
 #include <pugmark/recording.h>
 
 #include "offline/log/segment.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 static char dir[64];
 

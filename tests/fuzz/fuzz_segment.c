@@ -10,17 +10,9 @@
 #include <string.h>
 
 #include "offline/log/segment.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 /* Decodes @payload and adds the events to @enc; returns how many there were. */
 static uint32_t copy_events(struct segment_decoder *dec, const uint8_t *payload,

@@ -9,19 +9,11 @@
 
 #include "offline/base/checksum.h"
 #include "offline/wet/file_impl.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { VALUES_MOST = 20000, STREAMS_MOST = 200 };
-
-static void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 static void walk(struct wet_cursor *c)
 {
