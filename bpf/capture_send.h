@@ -30,6 +30,8 @@ struct capture_state {
 	__u32 errno_last;
 	__u32 met; /* a place */
 	__u32 depth;
+	__u32 generation; /* of the probes that count for this task */
+	__u32 signalled;  /* a signal was delivered since the last place */
 	__u32 reserved;
 	struct pending_call pending[CAPTURE_PENDING];
 	struct capture_note note;
@@ -230,12 +232,12 @@ __noinline int file_send(__u64 at)
 }
 
 struct output_ctx {
-	__u64 v[9]; /* by enum capture_value */
+	__u64 v[CAPTURE_VALUES]; /* by enum capture_value */
 };
 
 static __always_inline void output_send(const struct capture_output *o, struct output_ctx *c)
 {
-	__u64 addr = (o->base == VALUE_SYMBOL ? c->v[8] : c->v[o->base & 7]) + o->addend;
+	__u64 addr = c->v[o->base & (CAPTURE_VALUES - 1)] + o->addend;
 
 	for (int i = 0; i < 3; i++)
 		if (i < o->loads && bpf_probe_read_user(&addr, sizeof(addr), (void *)addr))

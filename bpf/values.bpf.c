@@ -17,7 +17,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define ENOENT 2
 #define SYS_MMAP 9
+#define LOOKED_AT 64
 #define MAP_ANONYMOUS 0x20
 
 struct {
@@ -41,16 +43,16 @@ struct {
 	__type(value, struct capture_syscall);
 } syscalls SEC(".maps");
 
-/* Of a place where functions begin and nothing else is captured: how often it was hit. */
+/* Of each place that may be watched no longer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct capture_entries);
-} entries SEC(".maps");
+	__type(value, struct capture_hits);
+} hits SEC(".maps");
 
-/* Probes are placed anew, and those that were there are taken away behind that: those of another
- * generation, in the upper half of the cookie, count for nothing. */
+/* Probes are placed anew, and those that were there are taken away behind that. Each has its
+ * generation in the upper half of its cookie, and counts for a task of that one (is_of_now()). */
 volatile __u32 capture_generation = 0;
 
 volatile bool capturing = false;
@@ -195,7 +197,14 @@ static __always_inline void send_outputs(struct capture_state *cs, const struct 
 		w.c.v[i] = p->args[i];
 	w.c.v[VALUE_RESULT] = r->ax;
 	w.c.v[VALUE_ONE] = 1;
-	w.c.v[8] = base;
+	w.c.v[VALUE_SYMBOL] = base;
+	w.c.v[VALUE_KEPT_RSP] = r->sp;
+	w.c.v[VALUE_KEPT_RBX] = r->bx;
+	w.c.v[VALUE_KEPT_RBP] = r->bp;
+	w.c.v[VALUE_KEPT_R12] = r->r12;
+	w.c.v[VALUE_KEPT_R13] = r->r13;
+	w.c.v[VALUE_KEPT_R14] = r->r14;
+	w.c.v[VALUE_KEPT_R15] = r->r15;
 	bpf_loop(d->n_outputs, outputs_step, &w, 0);
 }
 
@@ -213,16 +222,48 @@ static __always_inline void send_errno(struct capture_state *cs, __u64 result, b
 	cs->errno_last = now;
 }
 
-static __always_inline void count_entry(__u32 index, bool outside)
+static long note_file(struct task_struct *task, struct vm_area_struct *vma, bool *of_file)
 {
-	struct capture_entries *e = bpf_map_lookup_elem(&entries, &index);
+	*of_file = vma->vm_file != NULL;
+	return 0;
+}
 
-	if (!e)
+/* Whether the code at @addr can certainly not be executed again: it is of no file. */
+static __always_inline bool is_of_no_file(__u64 addr)
+{
+	bool of_file = false;
+	long err = bpf_find_vma(bpf_get_current_task_btf(), addr, note_file, &of_file, 0);
+
+	return err ? err == -ENOENT : !of_file;
+}
+
+/* An entry from outside follows from executing what entered, but where that is the kernel (a
+ * handler) or code of no file; of those that are frequent some are looked at. */
+static __always_inline void count_hit(struct capture_state *cs, __u32 index, bool outside,
+				      __u64 ret)
+{
+	struct capture_hits *h = bpf_map_lookup_elem(&hits, &index);
+
+	if (!h)
 		return;
-	if (outside)
-		e->outside = 1;
-	else
-		__sync_fetch_and_add(&e->inside, 1);
+	__u32 n = __sync_fetch_and_add(&h->n, 1);
+	if (!outside || h->alone)
+		return;
+	if (cs->signalled || ((n < LOOKED_AT || !(n % LOOKED_AT)) && is_of_no_file(ret)))
+		h->alone = 1;
+}
+
+/* Of a hit of two probes at one place, exactly one is to count, whenever the generation changes
+ * between the two. The kernel runs the one that was placed last first: it takes the task along, and
+ * the older one then finds another generation. */
+static __always_inline bool is_of_now(struct capture_state *cs, __u32 generation)
+{
+	if (generation == cs->generation)
+		return true;
+	if (generation != capture_generation)
+		return false;
+	cs->generation = generation;
+	return true;
 }
 
 SEC("uprobe.multi")
@@ -232,11 +273,11 @@ int capture(struct pt_regs *ctx)
 	__u32 index = cookie;
 	struct capture_desc *d = bpf_map_lookup_elem(&places, &index);
 
-	if (!capturing || !d || cookie >> 32 != capture_generation)
+	if (!capturing || !d)
 		return 0;
 	__u32 task = recorded_task();
 	struct capture_state *cs = task ? state_get() : NULL;
-	if (!cs)
+	if (!cs || !is_of_now(cs, cookie >> 32))
 		return 0;
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), ctx);
@@ -258,8 +299,8 @@ int capture(struct pt_regs *ctx)
 		send_errno(cs, regs.ax, d->roles & ROLE_ERRNO);
 	}
 	bool outside = d->roles & ROLE_ENTER && !is_ours(cs, ret);
-	if (d->roles == ROLE_ENTER)
-		count_entry(index, outside);
+	count_hit(cs, index, outside, ret);
+	cs->signalled = 0;
 	if (first || d->roles & ROLE_LAND || outside) {
 		note_all(cs->note.words, &regs);
 		note_send(cs, RING_CAPTURE_ENTER, task, index, regs.ip, regs.sp, 17);
@@ -268,7 +309,7 @@ int capture(struct pt_regs *ctx)
 		cs->note.words[0] = regs.ax;
 		cs->note.words[1] = regs.dx;
 		cs->note.words[2] = kept_hash(&regs);
-		cs->note.words[3] = d->roles & ROLE_RDX ? 1 : 0;
+		cs->note.words[3] = (d->no_rax ? 0 : 1) | (d->roles & ROLE_RDX ? 4 : 0);
 		note_send(cs, RING_CAPTURE_RESULT, task, index, regs.ip, regs.sp, 4);
 	}
 	if (d->roles & ROLE_INSN && !first) {
@@ -417,6 +458,7 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), r);
+	cs->signalled = 1;
 	note_all(cs->note.words, &regs);
 	cs->note.words[17] = sig;
 	cs->note.words[18] = handler;

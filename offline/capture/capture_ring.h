@@ -34,7 +34,21 @@ enum capture_role {
 };
 
 /* Which number an output is computed from. */
-enum capture_value { VALUE_ARG0 = 0, VALUE_RESULT = 6, VALUE_ONE = 7, VALUE_SYMBOL = 8 };
+enum capture_value {
+	VALUE_ARG0 = 0,
+	VALUE_RESULT = 6,
+	VALUE_ONE = 7,
+	VALUE_SYMBOL = 8,
+	/* Of registers that calls keep, behind the call. */
+	VALUE_KEPT_RSP = 9,
+	VALUE_KEPT_RBX = 10,
+	VALUE_KEPT_RBP = 11,
+	VALUE_KEPT_R12 = 12,
+	VALUE_KEPT_R13 = 13,
+	VALUE_KEPT_R14 = 14,
+	VALUE_KEPT_R15 = 15,
+	CAPTURE_VALUES = 16,
+};
 
 enum capture_length {
 	LENGTH_PRODUCT, /* a * b * k + c */
@@ -63,13 +77,15 @@ struct capture_desc {
 	__u16 module;
 	__s32 cfa_off; /* ROLE_ENTER: CFA minus sp */
 	__u8 roles;
-	__u8 reserved[7];
+	__u8 asks_time; /* ROLE_RESULT, ROLE_CALL: what is called may read a clock of the vDSO */
+	__u8 no_rax;	/* ROLE_RESULT: nobody looks at rax, and it is not there any more */
+	__u8 reserved[5];
 };
 
-/* How often a function was entered that may be called from outside. */
-struct capture_entries {
-	__u32 inside;
-	__u32 outside; /* 1: at least once */
+/* Hits of a place that may be watched no longer (capture_programs_thin()). */
+struct capture_hits {
+	__u32 n;
+	__u32 alone; /* 1: nothing else may tell what was told there, at least once */
 };
 
 struct capture_syscall {
@@ -99,9 +115,9 @@ enum capture_ring_kind {
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
 #define CAPTURE_WORDS 18
 /* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.
- * RESULT: rax, rdx, the hash, whether rdx is that of the call. INSN: rax, rcx, rdx, rbx, flags.
- * KERNEL: its number, the result, six arguments; of mmap() of a file its inode and bytes;
- * where in the order it began. */
+ * RESULT: rax, rdx, the hash, which are those of the call: 1: rax, 4: rdx. INSN: rax, rcx, rdx,
+ * rbx, flags. KERNEL: its number, the result, six arguments; of mmap() of a file its inode and
+ * bytes; where in the order it began. */
 struct capture_note {
 	__u32 kind;
 	__u32 task;

@@ -11,11 +11,13 @@
 #include <string.h>
 
 static const struct import_row builtin[] = {
-#define ROW(name, kind, outputs) {name, IMPORT_##kind, false, outputs},
-#define FRESH(name) {name, IMPORT_RESULT, true, ""},
+#define ROW(name, kind, outputs) {name, IMPORT_##kind, false, false, outputs},
+#define FRESH(name) {name, IMPORT_RESULT, true, false, ""},
+#define CLOCK(name, kind, outputs) {name, IMPORT_##kind, false, true, outputs},
 #include "offline/capture/imports.def"
 #undef ROW
 #undef FRESH
+#undef CLOCK
 };
 
 enum { N_BUILTIN = sizeof(builtin) / sizeof(*builtin) };
@@ -61,7 +63,7 @@ static int add_own(struct imports *m, const char *name, uint8_t kind, const char
 		free(o);
 		return -ENOMEM;
 	}
-	m->own[m->n_own++] = (struct import_row){n, kind, false, o};
+	m->own[m->n_own++] = (struct import_row){n, kind, false, false, o};
 	return 0;
 }
 

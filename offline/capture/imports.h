@@ -24,6 +24,7 @@ struct import_row {
 	const char *name;
 	uint8_t kind; /* enum import_kind */
 	bool fresh;   /* the result is a block of memory whose contents nobody has told */
+	bool clock;   /* it may read a clock by way of the vDSO, which makes no system call */
 	const char *outputs;
 };
 

@@ -9,6 +9,7 @@
 
 struct way_out {
 	bool leaves, several;
+	bool clock; /* what is called may read one of the vDSO */
 	const struct import_row *row;
 	const char *import;
 };
@@ -33,7 +34,9 @@ static struct way_out way_of(const struct leaving *l, const struct pugmark_site 
 		way.import = import->name;
 		way.row = imports_find(o->imports, import->name);
 		way.leaves = !way.row || way.row->kind != IMPORT_MODEL;
-		if (o->is_inside && o->is_inside(o->ctx, import->name)) {
+		bool inside = o->is_inside && o->is_inside(o->ctx, import->name);
+		way.clock = way.row ? way.row->clock : !inside;
+		if (inside) {
 			way.row = NULL;
 			way.leaves = true;
 		}
@@ -47,15 +50,16 @@ static struct way_out way_of(const struct leaving *l, const struct pugmark_site 
 
 static bool grow(struct way_out *f, const struct way_out *by)
 {
-	if (!by->leaves || f->several)
+	bool same = !by->several && f->row == by->row && !strcmp(f->import, by->import);
+
+	if (!by->leaves || ((f->several || (f->leaves && same)) && f->clock >= by->clock))
 		return false;
-	if (!f->leaves) {
+	if (!f->leaves)
 		*f = *by;
-		return true;
-	}
-	if (!by->several && f->row == by->row && !strcmp(f->import, by->import))
-		return false;
-	*f = (struct way_out){.leaves = true, .several = true, .import = ""};
+	else if (!same)
+		*f = (struct way_out){
+			.leaves = true, .several = true, .clock = f->clock, .import = ""};
+	f->clock |= by->clock;
 	return true;
 }
 
@@ -97,13 +101,14 @@ void leaving_free(struct leaving *l)
 }
 
 bool leaving_by(const struct leaving *l, const struct pugmark_site *site,
-		const struct import_row **row, const char **import, uint8_t *flags)
+		const struct import_row **row, const char **import, uint8_t *flags, bool *clock)
 {
 	struct way_out way = way_of(l, site);
 
 	*row = way.row;
 	*import = way.import;
 	*flags = 0;
+	*clock = way.clock;
 	if (site->via == PUGMARK_VIA_INDIRECT)
 		*flags |= PLACE_INSIDE;
 	if (site->via != PUGMARK_VIA_INDIRECT && site->target != PUGMARK_NONE)

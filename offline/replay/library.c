@@ -216,6 +216,19 @@ static int end_variant(struct value_run *run)
 	return VALUE_REPLAY_LIMIT;
 }
 
+/* The record of the call that is over, if there is one: it is made at a place further on, and tells
+ * what is used before that. */
+static const struct capture *result_of(struct value_run *run)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	const struct capture *c = value_run_record(run);
+	if (!c || c->kind != CAPTURE_RESULT || c->sp != s->gpr[VALUE_RSP] ||
+	    value_run_place_ip(run, c, run->replay->places[c->place].site_next) != s->rip ||
+	    !value_run_agrees(run, c))
+		return NULL;
+	return c;
+}
+
 /* Control is in traced code: back from a call, called back, or thrown further out. */
 static int come_back(struct value_run *run)
 {
@@ -224,7 +237,15 @@ static int come_back(struct value_run *run)
 	while (run->n_calls && run->calls[run->n_calls - 1].sp < s->gpr[VALUE_RSP])
 		call = &run->calls[--run->n_calls];
 	run->in_library = false;
-	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, NULL,
+	const struct capture *c = call ? result_of(run) : NULL;
+	if (c) {
+		run->next++;
+		run->expected = value_run_place_ip(run, c, run->replay->places[c->place].addr);
+		value_run_registers(run, c);
+		if (value_run_ranges(run, c))
+			return VALUE_REPLAY_NO_MEMORY;
+	}
+	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, c,
 		       call ? call->import : NULL);
 	return VALUE_REPLAY_LIMIT;
 }

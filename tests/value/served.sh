@@ -11,12 +11,17 @@ work_in_own_folder
 TOOLS=${TOOLS:?the built tests/value tools}
 chmod 755 "$dir"
 
-# client.py PORT FILE END: sends FILE, and keeps what comes until END, or until the server has done.
+# client.py PORT FILE END: sends FILE, with a pause in its middle in which frequent probes are taken away, and
+# keeps what comes until END, or until the server has done.
 cat >client.py <<'PY'
-import socket, sys
+import socket, sys, threading, time
 s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
 s.settimeout(60)
-s.sendall(open(sys.argv[2], 'rb').read())
+def send(asked):
+	s.sendall(asked[:len(asked) // 2])
+	time.sleep(1.5)
+	s.sendall(asked[len(asked) // 2:])
+threading.Thread(target=send, args=(open(sys.argv[2], 'rb').read(),)).start()
 got, end = b'', sys.argv[3].encode()
 while not (end and got.endswith(end)):
 	some = s.recv(65536)
@@ -31,16 +36,17 @@ random.seed(5)
 def command(*words):
 	return b'*%d\r\n' % len(words) + b''.join(b'$%d\r\n%s\r\n' % (len(w), w.encode()) for w in words)
 with open('redis.asked', 'wb') as f:
-	for i in range(40):
+	for i in range(1200):
 		f.write(command('SET', 'k%d' % i, 'v%d' % random.randrange(10 ** 9)))
 		f.write(command('RPUSH', 'l', str(random.random())))
 		f.write(command('GET', 'k%d' % random.randrange(i + 1)))
 		f.write(command('ZADD', 'z', str(random.random()), 'm%d' % i))
-	f.write(command('SORT', 'l', 'DESC') + command('ZRANGE', 'z', '0', '-1', 'WITHSCORES'))
+		if i == 40:
+			f.write(command('SORT', 'l', 'DESC') + command('ZRANGE', 'z', '0', '-1', 'WITHSCORES'))
 	f.write(command('ECHO', 'the end'))
 request = 'GET /%s HTTP/1.1\r\nHost: here\r\nAccept-Encoding: %s\r\nConnection: %s\r\n\r\n'
 with open('nginx.asked', 'w') as f:
-	for i in range(10):
+	for i in range(600):
 		f.write(request % ('index.html?%d' % i, 'gzip' if i % 2 else 'identity', 'keep-alive'))
 	f.write(request % ('nowhere', 'identity', 'close'))
 PY
@@ -67,13 +73,18 @@ compare() { # NAME END OPTION...: the server $server on $port
 	python3 -c 'b = bytearray(open("received", "rb").read()); b[len(b) // 2] ^= 1; open("changed", "wb").write(b)'
 	claim "$name: and not what differs by a bit" \
 		grep -q 'no replay has sent' <("$TOOLS/served" "rec.$name" changed)
+	"$PUGMARK" raw --captures "rec.$name" | grep -v '^#' >captures
+	of_calls() { grep ' result ' | grep -vc 'time$\|time '; } # nothing else tells what time it was
+	claim "$name: calls out are watched" test "$(head -n 1000 captures | of_calls)" -gt 500
+	claim "$name: frequent ones no longer" test "$(tail -n 1000 captures | of_calls)" -lt 250
 	"$PUGMARK" verify "rec.$name" | grep '^values of task' | grep -v ': 0 instructions'
 }
 
 if command -v redis-server >/dev/null; then
 	cp "$(command -v redis-server)" .
 	port=$(free_port)
-	./redis-server --bind 127.0.0.1 --port "$port" --save '' --dir "$dir" >server.log 2>&1 &
+	./redis-server --bind 127.0.0.1 --port "$port" --save '' --dir "$dir" \
+		--jemalloc-bg-thread no >server.log 2>&1 &
 	server=$!
 	compare redis $'the end\r\n' --module 'libjemalloc*'
 else

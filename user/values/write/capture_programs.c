@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function that was entered so often, and never from outside, is watched no longer. */
-enum { ENTERED_OFTEN = 2000 };
+enum { HIT_OFTEN = 256 };
 
 struct capture_programs {
 	struct values_bpf *skel;
@@ -70,7 +69,7 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 		struct values_bpf *s = p->skel;
 
 		bpf_map__set_max_entries(s->maps.places, plan->places.n ? plan->places.n : 1);
-		bpf_map__set_max_entries(s->maps.entries, plan->places.n ? plan->places.n : 1);
+		bpf_map__set_max_entries(s->maps.hits, plan->places.n ? plan->places.n : 1);
 		bpf_map__set_max_entries(s->maps.outputs,
 					 plan->places.n_outputs ? plan->places.n_outputs : 1);
 		bpf_map__set_max_entries(s->maps.captures, options->capture_ring_bytes);
@@ -181,38 +180,47 @@ int capture_programs_attach(struct capture_programs *p, const struct capture_pla
 	return 0;
 }
 
-/* Places whose probes cost much and capture nothing. Returns whether there are new ones. */
-static bool find_unwatched(struct capture_programs *p)
+/* Whether what the probe there tells follows from what else is recorded. */
+static bool follows(const struct capture_desc *d, const struct capture_hits *hits, bool has_no_vdso)
+{
+	const uint8_t of_calls = ROLE_RESULT | ROLE_CALL | ROLE_TAIL | ROLE_ERRNO | ROLE_RDX;
+
+	return !(d->roles & ~(of_calls | ROLE_ENTER)) && !hits->alone &&
+	       (has_no_vdso || !d->asks_time);
+}
+
+/* Places whose probes cost much and tell what follows. Returns whether there are new ones. */
+static bool find_unwatched(struct capture_programs *p, bool has_no_vdso)
 {
 	const struct place_list *places = &p->plan->places;
-	int fd = bpf_map__fd(p->skel->maps.entries);
+	int fd = bpf_map__fd(p->skel->maps.hits);
 	bool any = false;
 
 	for (uint32_t i = 0; i < places->n; i++) {
-		struct capture_entries e;
+		struct capture_hits hits;
 
-		if (places->at[i].desc.roles != ROLE_ENTER || p->unwatched[i] ||
-		    bpf_map_lookup_elem(fd, &i, &e) || e.outside || e.inside < ENTERED_OFTEN)
+		if (p->unwatched[i] || bpf_map_lookup_elem(fd, &i, &hits) || hits.n < HIT_OFTEN ||
+		    !follows(&places->at[i].desc, &hits, has_no_vdso))
 			continue;
 		any = p->unwatched[i] = true;
 	}
 	return any;
 }
 
-void capture_programs_thin(struct capture_programs *p)
+bool capture_programs_thin(struct capture_programs *p, bool has_no_vdso)
 {
 	uint32_t generation = p->skel->bss->capture_generation + 1, module, n;
 	struct bpf_link **links = calloc(p->n_modules + (size_t)1, sizeof(struct bpf_link *)),
 			**old;
 
-	if (!links || !find_unwatched(p)) {
+	if (!links || !find_unwatched(p, has_no_vdso)) {
 		free(links);
-		return;
+		return false;
 	}
 	int n_links = attach_all(p, generation, links, &module, &n);
 	if (n_links < 0) { /* then it stays as dear as it is */
 		free(links);
-		return;
+		return false;
 	}
 	__atomic_store_n(&p->skel->bss->capture_generation, generation, __ATOMIC_SEQ_CST);
 	old = p->links;
@@ -220,6 +228,7 @@ void capture_programs_thin(struct capture_programs *p)
 	p->links = links;
 	p->n_links = (uint32_t)n_links;
 	destroy(old, n);
+	return true;
 }
 
 void capture_programs_enable(struct capture_programs *p, bool enabled)

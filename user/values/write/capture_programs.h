@@ -19,9 +19,11 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 int capture_programs_attach(struct capture_programs *programs, const struct capture_plan *plan,
 			    const struct recorder_module *modules, struct pugmark_diag *diag);
 void capture_programs_enable(struct capture_programs *programs, bool enabled);
-/* Takes probes away from functions that were entered often, and never from outside. Takes tens of
- * milliseconds where there are some; nothing is missed meanwhile. */
-void capture_programs_thin(struct capture_programs *programs);
+/* Takes probes away that were hit often and tell what follows from executing libraries again: at
+ * functions that were never entered from outside, and at calls out; but not of what may read a
+ * clock, unless the process @has_no_vdso. Takes tens of milliseconds where there are some; nothing
+ * is missed meanwhile. Returns whether there were. */
+bool capture_programs_thin(struct capture_programs *programs, bool has_no_vdso);
 int capture_programs_ring_fd(const struct capture_programs *programs);
 /* Records that found the ring full; hits of tasks whose state could not be made. */
 void capture_programs_counters(const struct capture_programs *programs, uint64_t *lost,

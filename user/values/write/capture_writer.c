@@ -291,7 +291,7 @@ static void take_result(struct capture_writer *w, struct capture_task *t,
 {
 	c->regs[0] = n->words[0];
 	c->regs[2] = n->words[1];
-	c->known = 1 | (n->words[3] ? 1 << 2 : 0);
+	c->known = n->words[3] & (1 << 0 | 1 << 2);
 	c->hash = n->words[2];
 	c->has_hash = t->checked++ % w->check_every == 0;
 }

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POLL_NS = 1000000, FLUSH_NS = 1000000000, THIN_NS = 300000000 };
+enum { POLL_NS = 1000000, FLUSH_NS = 1000000000, THIN_NS = 200000000 };
 
 struct capturing {
 	const struct recorder_options *options;
@@ -39,6 +39,7 @@ struct capturing {
 	struct ring_reader *ring;
 	pthread_t thread;
 	bool runs;
+	atomic_bool has_no_vdso; /* the process */
 	atomic_bool ends;
 	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
 	uint32_t n_files; /* that the table says */
@@ -100,7 +101,7 @@ static void *drain_main(void *context)
 		if (ends)
 			return NULL;
 		if (c->options->thin && time_ns - thinned_ns > THIN_NS) {
-			capture_programs_thin(c->programs);
+			capture_programs_thin(c->programs, c->has_no_vdso);
 			thinned_ns = now_ns();
 		}
 		nanosleep(&pause, NULL);
@@ -249,6 +250,7 @@ int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 
 	if (err)
 		return err;
+	c->has_no_vdso = true;
 	err = start_image_memory(c->image, pid, diag);
 	if (!err)
 		start_image_write(c->image, pid);
