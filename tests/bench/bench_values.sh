@@ -8,7 +8,7 @@
 # and values (--check-every 64: what values need and no more), once each; captured bytes for 1,000
 # instructions; instructions a second executed again, without a trace and with all dependences; from
 # a snapshot to a point 10^8 instructions behind it; a step back, the median and the longest. Of a
-# server that serves, attached to: the share of its requests that is left. WET=1 has the WET of what
+# server that serves, attached to: the share of its requests that is left after one such load. WET=1 has the WET of what
 # gzip and lua did as well, of its first WET_MILLIONS=100. SCALE=1 divides the work.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -121,6 +121,7 @@ bench_server() { # NAME
 		"$PUGMARK" record -o "$tmp/rec.$level" -p $server "${options[@]}" >"$tmp/out" 2>"$tmp/err" &
 		recorder=$!
 		for ((k = 0; k < 600; k++)); do grep -q ': recording' "$tmp/err" && break || sleep 0.1; done
+		"rate_$1" >"$tmp/out" # meanwhile frequent probes of level values are taken away
 		left=$("rate_$1")
 		kill -INT $recorder
 		wait $recorder

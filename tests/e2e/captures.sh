@@ -127,4 +127,74 @@ for l in open("turns"):
 else
 	skipped=$((skipped + 1))
 fi
+
+# Where a call writes, behind it: on the stack, by a register that it keeps, in memory that has a name, nowhere;
+# what is stored right behind the call spoils nothing of it.
+cat >clocks.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static struct timespec named;
+volatile long other;
+static void show(long first, long second)
+{
+	unsigned long both[] = {first, second};
+	for (int i = 0; i < 16; i++)
+		printf("%02x", (unsigned char)(both[i / 8] >> i % 8 * 8));
+	putchar('\n');
+}
+__attribute__((noinline)) static void turn(struct timespec *heap, int n)
+{
+	struct timespec stack[2], *s = &stack[n & 1];
+	struct timeval tv;
+	clock_gettime(CLOCK_REALTIME, &stack[0]);
+	stack[1].tv_nsec = n; /* right behind it */
+	other = stack[0].tv_nsec;
+	show(stack[0].tv_sec, stack[0].tv_nsec);
+	gettimeofday(&tv, NULL);
+	long was = tv.tv_sec;
+	tv.tv_sec = n; /* of it */
+	show(was, tv.tv_usec);
+	clock_gettime(CLOCK_REALTIME, heap);
+	show(heap->tv_sec, heap->tv_nsec);
+	clock_gettime(CLOCK_REALTIME, heap + 1);
+	was = heap[1].tv_sec;
+	heap[1].tv_sec = n;
+	show(was, heap[1].tv_nsec);
+	clock_gettime(CLOCK_REALTIME, &named);
+	was = named.tv_sec;
+	named.tv_sec = n;
+	show(was, named.tv_nsec);
+	clock_gettime(CLOCK_REALTIME, s);
+	show(s->tv_sec, s->tv_nsec);
+	other += stack[0].tv_sec + stack[1].tv_sec + tv.tv_sec;
+}
+int main(void)
+{
+	struct timespec *heap = malloc(2 * sizeof(*heap));
+	for (int i = 0; i < 60; i++) {
+		turn(heap, i);
+		fflush(stdout);
+		usleep(30000);
+	}
+}
+C
+if ${CC:-cc} -O2 -w -o clocks clocks.c; then
+	./clocks >bytes &
+	pid=$!
+	sleep 0.2
+	"$PUGMARK" record -q --level values --check-every 1 -o clocked -p $pid 2>>err
+	wait $pid
+	"$PUGMARK" raw --captures clocked | grep -E ' of=(clock_)?gettime' |
+		grep -oE ' [0-9a-f]+\+16:[0-9a-f]{8}' | sed 's/.*://' >got
+	python3 -c 'import zlib
+for l in open("bytes"):
+    print("%08x" % zlib.crc32(bytes.fromhex(l.strip())))' | tail -n "$(wc -l <got)" >want
+	claim 'the clock is captured wherever it was written to' same got want
+	claim 'all six of a turn are' test "$(wc -l <got)" -gt 120
+else
+	skipped=$((skipped + 1))
+fi
 conclude
