@@ -6,6 +6,7 @@
 #include "offline/capture/captures_impl.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { PAGE = 4096 };
 
@@ -83,6 +84,27 @@ const struct capture_file *captures_files(const struct captures *c, uint32_t *n)
 {
 	*n = c->n_files;
 	return c->files;
+}
+
+/* Memory that has the name of a file, or none any more. */
+static bool is_memory(const char *path)
+{
+	static const char *const begin[] = {"/memfd:", "/dev/", "/SYSV", "/anon_"};
+	static const char removed[] = " (deleted)";
+	size_t len = strlen(path);
+
+	for (unsigned i = 0; i < sizeof(begin) / sizeof(*begin); i++)
+		if (!strncmp(path, begin[i], strlen(begin[i])))
+			return true;
+	return *path != '/' ||
+	       (len > sizeof(removed) && !strcmp(path + len - strlen(removed), removed));
+}
+
+bool captures_may_change(const struct captures *c, uint32_t file, bool shared, bool writable)
+{
+	if (file >= c->n_files)
+		return shared;
+	return c->files[file].changed || (shared && (writable || is_memory(c->files[file].path)));
 }
 
 const uint32_t *captures_tasks(const struct captures *c, uint32_t *n)

@@ -64,7 +64,8 @@ enum capture_map_op {
 	MAP_PROTECTED,
 	MAP_MOVED,     /* mremap(): from map_old */
 	MAP_BREAK,     /* brk(): map_addr is the new end of the heap */
-	MAP_FORGOTTEN, /* as the mapping was at first: madvise(MADV_DONTNEED) */
+	MAP_FORGOTTEN, /* as the mapping was at first: madvise(MADV_DONTNEED); MADV_FREE: or as it
+			  was */
 };
 
 struct capture {
@@ -116,6 +117,7 @@ struct capture_file {
 	const char *path;
 	uint8_t build_id[20];
 	uint32_t build_id_len; /* 0: it has none */
+	bool changed;	       /* it was written while it was mapped, or right before */
 };
 
 struct captures;
@@ -129,6 +131,10 @@ void captures_free(struct captures *captures);
 const struct capture_place *captures_places(const struct captures *captures, uint32_t *n);
 const struct capture_mapping *captures_mappings(const struct captures *captures, uint32_t *n);
 const struct capture_file *captures_files(const struct captures *captures, uint32_t *n);
+/* Whether bytes of a mapping of @file may change without a record: others may write what is shared
+ * (if it is a regular file only where it is @writable), or the file was written meanwhile. */
+bool captures_may_change(const struct captures *captures, uint32_t file, bool shared,
+			 bool writable);
 /* The numbers of the tasks that have records. */
 const uint32_t *captures_tasks(const struct captures *captures, uint32_t *n);
 /* Whether every system call has a record and the code of every library is kept, so that libraries

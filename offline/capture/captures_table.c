@@ -85,6 +85,7 @@ static int read_files(struct captures *c, const json_t *list)
 		const char *hex = text_at(f, 1);
 
 		c->files[i].path = text_at(f, 0);
+		c->files[i].changed = json_is_true(json_array_get(f, 2));
 		for (unsigned k = 0; k < sizeof(c->files[i].build_id) && *hex; k++, hex += 2) {
 			unsigned byte;
 

@@ -50,8 +50,9 @@ void mapping_call(struct capture *c)
 		c->map_len = whole_pages(c->args[1]);
 		c->map_prot = c->args[2];
 		break;
-	case SYS_madvise: /* what was there reads as zeros, where it is anonymous */
-		if (c->args[2] != MADV_DONTNEED)
+	case SYS_madvise: /* what was there reads as zeros, where it is anonymous; or may
+			     (MADV_FREE) */
+		if (c->args[2] != MADV_DONTNEED && c->args[2] != MADV_FREE)
 			break;
 		c->map_op = MAP_FORGOTTEN;
 		c->map_addr = c->args[0];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 int value_run_fail(struct value_run *run, const char *format, ...)
 {
@@ -82,6 +83,63 @@ static uint64_t page_up(uint64_t n)
 	return (n + VALUE_PAGE - 1) & ~(uint64_t)(VALUE_PAGE - 1);
 }
 
+/* What lies there is as its mappings say once more, but for what is shared, which stays; @maybe: or
+ * as it was, until it is written. */
+static int forget(struct value_memory *mem, uint64_t from, uint64_t end, bool maybe)
+{
+	int err = 0;
+	while (!err && from < end) {
+		const struct value_region *at = value_memory_region(mem, from);
+		if (!at || at->start > from) {
+			from += VALUE_PAGE;
+			continue;
+		}
+		struct value_region again = *at;
+		again.off += from - at->start;
+		again.start = from;
+		again.end = end < at->end ? end : at->end;
+		again.source &= ~SOURCE_START;
+		if (maybe)
+			err = value_memory_set_quality(mem, from, again.end - from, VALUE_ASSUMED);
+		else if (!(again.prot & VALUE_SHARED))
+			err = value_memory_map(mem, &again);
+		from = again.end;
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+/* mremap(): what was there lies elsewhere now; what is new of it is as its mapping goes on. */
+static int move(struct value_memory *mem, const struct capture *c)
+{
+	size_t old = page_up(c->map_old_len), len = page_up(c->map_len);
+	size_t kept = old < len ? old : len;
+	const struct value_region *was = value_memory_region(mem, c->map_old);
+	struct value_region region = {.prot = VALUE_READ | VALUE_WRITE, .source = SOURCE_UNKNOWN};
+	if (was) {
+		region = *was;
+		region.off += c->map_old - was->start;
+		region.source &= ~SOURCE_START;
+	}
+	region.start = c->map_addr;
+	region.end = c->map_addr + len;
+	uint8_t *bytes = malloc(kept ? kept : 1), *quality = malloc(kept ? kept : 1);
+	int err = bytes && quality ? 0 : -ENOMEM;
+	bool read = !err && !value_memory_read(mem, c->map_old, bytes, kept, NULL) &&
+		    !value_memory_read_qualities(mem, c->map_old, quality, kept);
+	if (!err)
+		value_memory_unmap(mem, c->map_old, c->map_old + old);
+	err = err ? err : value_memory_map(mem, &region);
+	if (!err && kept && read) {
+		value_memory_write(mem, c->map_addr, bytes, kept, VALUE_EXACT);
+		value_memory_write_qualities(mem, c->map_addr, quality, kept);
+	} else if (!err && kept) {
+		value_memory_set_quality(mem, c->map_addr, kept, VALUE_UNKNOWN);
+	}
+	free(bytes);
+	free(quality);
+	return err;
+}
+
 static int take_mapping(struct value_run *run, const struct capture *c)
 {
 	struct value_memory *mem = &run->memory;
@@ -96,7 +154,9 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 							   : SOURCE_FILES + c->map_file,
 	};
 	enum { SYS_MMAP = 9, MAP_SHARED_BIT = 1 };
-	if (c->nr == SYS_MMAP && c->args[3] & MAP_SHARED_BIT && region.prot & VALUE_WRITE)
+	if (c->nr == SYS_MMAP &&
+	    captures_may_change(run->replay->captures, c->map_file, c->args[3] & MAP_SHARED_BIT,
+				region.prot & VALUE_WRITE))
 		region.prot |= VALUE_SHARED;
 	switch (c->map_op) {
 	case MAP_MAPPED:
@@ -106,17 +166,8 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 	case MAP_PROTECTED:
 		value_memory_protect(mem, c->map_addr, end, c->map_prot & 7);
 		return 0;
-	case MAP_FORGOTTEN: {
-		const struct value_region *at = value_memory_region(mem, c->map_addr);
-		if (!at)
-			return 0;
-		struct value_region again = *at;
-		again.off += c->map_addr - at->start;
-		again.start = c->map_addr;
-		again.end = end < at->end ? end : at->end;
-		again.source &= ~SOURCE_START;
-		return value_memory_map(mem, &again);
-	}
+	case MAP_FORGOTTEN:
+		return forget(mem, c->map_addr, end, c->args[2] == MADV_FREE);
 	case MAP_BREAK: {
 		uint64_t top = page_up(c->map_addr);
 		if (run->heap_end && top > run->heap_end) {
@@ -130,28 +181,8 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 		run->heap_end = top;
 		return 0;
 	}
-	case MAP_MOVED: {
-		size_t old = page_up(c->map_old_len), len = page_up(c->map_len);
-		size_t kept = old < len ? old : len;
-		uint8_t *bytes = malloc(kept ? kept : 1), *quality = malloc(kept ? kept : 1);
-		int err = bytes && quality ? 0 : -ENOMEM;
-		if (!err && value_memory_read(mem, c->map_old, bytes, kept, NULL))
-			kept = 0;
-		if (!err && kept)
-			value_memory_read_qualities(mem, c->map_old, quality, kept);
-		region.source = VALUE_SOURCE_ZEROS;
-		region.prot = 3;
-		if (!err)
-			value_memory_unmap(mem, c->map_old, c->map_old + old);
-		err = err ? err : value_memory_map(mem, &region);
-		if (!err && kept) {
-			value_memory_write(mem, c->map_addr, bytes, kept, VALUE_EXACT);
-			value_memory_write_qualities(mem, c->map_addr, quality, kept);
-		}
-		free(bytes);
-		free(quality);
-		return err;
-	}
+	case MAP_MOVED:
+		return move(mem, c);
 	default:
 		return 0;
 	}

@@ -77,7 +77,10 @@ static int map_start(struct value_run *run)
 			.end = maps[i].end,
 			.off = maps[i].off,
 			.prot = (maps[i].prot & 7) |
-				(maps[i].shared && maps[i].prot & VALUE_WRITE ? VALUE_SHARED : 0),
+				(captures_may_change(run->replay->captures, maps[i].file,
+						     maps[i].shared, maps[i].prot & VALUE_WRITE)
+					 ? VALUE_SHARED
+					 : 0),
 			.source = SOURCE_START |
 				  (maps[i].file == CAPTURE_NONE	     ? 0
 				   : maps[i].file == CAPTURE_UNKNOWN ? SOURCE_UNKNOWN

@@ -206,7 +206,8 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		return err == -ENODATA ? 0 : err;
 	err = value_instances_find(run, ips, n_ips,
 				   p->options->where ? UINT64_MAX : p->options->limit, &found);
-	if (!err && value_run_seek(run, 0) != VALUE_REPLAY_LIMIT)
+	/* A task may have ended before its first instruction. */
+	if (!err && found.n && value_run_seek(run, 0) != VALUE_REPLAY_LIMIT)
 		err = -EIO;
 	p->met += err ? 0 : found.n;
 	for (uint64_t i = 0; !err && i < found.n; i++)

@@ -315,6 +315,7 @@ static void take_kernel(struct capture_writer *w, const struct capture_task *t,
 				   .addr = (uint64_t)c->result,
 				   .len = c->args[1],
 				   .off = c->args[5],
+				   .time_ns = n->time_ns,
 				   .inode = n->n_words > 8 ? n->words[8] : 0,
 				   .size = n->n_words > 9 ? n->words[9] : 0};
 	opened_files_find(w->opened, (int)c->args[4], &file);

@@ -276,7 +276,8 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 		pthread_join(c->thread, NULL);
 		c->runs = false;
 	}
-	if (c->image && start_image_n_files(c->image) != c->n_files)
+	if (c->image &&
+	    (start_image_n_files(c->image) != c->n_files || start_image_files_changed(c->image)))
 		write_table(c);
 	if ((lost + without_task || c->broken) &&
 	    asprintf(text,

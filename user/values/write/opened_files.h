@@ -14,6 +14,7 @@ struct mapped_file {
 	pid_t pid;
 	uint64_t addr, len, off;
 	uint64_t inode, size; /* inode 0: not known */
+	uint64_t time_ns;     /* when it was mapped (CLOCK_MONOTONIC) */
 	const char *path;     /* by which it was opened, NULL: not known */
 	int dir_fd;	      /* that @path is relative to, or AT_FDCWD */
 };

@@ -25,9 +25,10 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, XSAVE_MAX = 16384 };
+enum { PAGE = 4096, XSAVE_MAX = 16384, OPEN_FILES = 200, CLOCK_TICK_NS = 10000000 };
 
 /* Of a file that is no traced module, so much at most of one mapping is kept. */
 #define FILE_MAX_BYTES (64u << 20)
@@ -41,7 +42,10 @@ struct image_file {
 	struct build_id id;
 	dev_t dev;
 	ino_t ino;
-	uint64_t kept_end; /* what was written of it, from the first mapping on */
+	uint64_t kept_end;  /* what was written of it, from the first mapping on */
+	int fd;		    /* -1: too many are open */
+	int64_t written_ns; /* when it was, as it was found first (CLOCK_REALTIME) */
+	bool changed;	    /* since it was mapped first, perhaps */
 };
 
 struct start_image {
@@ -82,8 +86,11 @@ void start_image_free(struct start_image *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->n_files; i++)
+	for (uint32_t i = 0; i < s->n_files; i++) {
 		free(s->files[i].path);
+		if (s->files[i].fd >= 0)
+			close(s->files[i].fd);
+	}
 	free(s->files);
 	process_maps_deinit(&s->maps);
 	json_decref(s->mappings);
@@ -138,6 +145,11 @@ static void keep_bytes(struct start_image *s, uint32_t number, int fd, const str
 	free(bytes);
 }
 
+static int64_t time_ns(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
 static uint32_t add_file(struct start_image *s, const struct stat *st, const char *link,
 			 const char *name)
 {
@@ -154,13 +166,41 @@ static uint32_t add_file(struct start_image *s, const struct stat *st, const cha
 	if (!path)
 		return CAPTURE_UNKNOWN;
 	s->files[s->n_files] = (struct image_file){
-		.path = path, .id = build_id_read(link), .dev = st->st_dev, .ino = st->st_ino};
+		.path = path,
+		.id = build_id_read(link),
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.fd = s->n_files < OPEN_FILES ? open(link, O_RDONLY | O_CLOEXEC) : -1,
+		.written_ns = time_ns(&st->st_mtim)};
 	return s->n_files++;
+}
+
+/* The moment @monotonic_ns of CLOCK_MONOTONIC by the clock that files have. */
+static int64_t by_wall_clock(uint64_t monotonic_ns)
+{
+	struct timespec now, wall;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	return (int64_t)monotonic_ns - time_ns(&now) + time_ns(&wall);
+}
+
+/* Notes whether the file has been written since @mapped_ns (0: it was mapped before anybody looked)
+ * or since it was found. Files are told their time by a clock that goes in ticks. */
+static void note_change(struct image_file *f, uint64_t mapped_ns)
+{
+	struct stat st;
+
+	if (f->fd < 0 || fstat(f->fd, &st))
+		return;
+	int64_t written = time_ns(&st.st_mtim);
+	f->changed |= written != f->written_ns ||
+		      (mapped_ns && written + CLOCK_TICK_NS > by_wall_clock(mapped_ns));
 }
 
 /* The number of the file behind @fd, which is closed; what @m shows of it is kept. */
 static uint32_t take_opened(struct start_image *s, int fd, const struct stat *st,
-			    const struct process_map *m)
+			    const struct process_map *m, uint64_t mapped_ns)
 {
 	char link[32];
 	uint32_t i = 0;
@@ -175,20 +215,23 @@ static uint32_t take_opened(struct start_image *s, int fd, const struct stat *st
 		i = add_file(s, st, link, m->path);
 	if (i != CAPTURE_UNKNOWN)
 		keep_bytes(s, i, fd, st, m);
+	if (i != CAPTURE_UNKNOWN)
+		note_change(&s->files[i], mapped_ns);
 	pthread_mutex_unlock(&s->lock);
 	close(fd);
 	return i;
 }
 
 /* The number of the file that is mapped there. */
-static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m)
+static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m,
+			  uint64_t mapped_ns)
 {
 	char link[80];
 	struct stat st;
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	return take_opened(s, open_regular(link, &st), &st, m);
+	return take_opened(s, open_regular(link, &st), &st, m, mapped_ns);
 }
 
 static bool leads_to_kept_out(const struct start_image *s, int fd)
@@ -212,7 +255,7 @@ uint32_t start_image_file_of(void *image, const struct mapped_file *f)
 	bool same = m && m->inode && (!f->inode || m->inode == f->inode);
 	bool kept_out = is_kept_out(image, f->path) || (same && is_kept_out(image, m->path));
 	if (same && !kept_out)
-		number = take_file(image, f->pid, m);
+		number = take_file(image, f->pid, m, f->time_ns);
 	if (read)
 		process_maps_deinit(&maps);
 	if (number != CAPTURE_UNKNOWN || !f->path || kept_out)
@@ -228,7 +271,7 @@ uint32_t start_image_file_of(void *image, const struct mapped_file *f)
 		close(fd);
 		return CAPTURE_UNKNOWN;
 	}
-	return take_opened(image, fd, &st, &was);
+	return take_opened(image, fd, &st, &was, f->time_ns);
 }
 
 /* Whether page @entry of pagemap is not what the mapping says by itself. */
@@ -329,7 +372,7 @@ void start_image_write(struct start_image *s, pid_t pid)
 		if (!(m->start >> 63))
 			note_mapping(s, m,
 				     kept_out	? CAPTURE_UNKNOWN
-				     : m->inode ? take_file(s, pid, m)
+				     : m->inode ? take_file(s, pid, m, 0)
 						: CAPTURE_NONE);
 	}
 	for (size_t at = 0; at < s->pages.len;) {
@@ -428,18 +471,32 @@ json_t *start_image_files(struct start_image *s)
 
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t i = 0; i < s->n_files; i++) {
-		const struct image_file *f = &s->files[i];
+		struct image_file *f = &s->files[i];
 		char hex[2 * sizeof(f->id.bytes) + 1] = "";
 		json_t *path = json_string(f->path);
 
+		note_change(f, 0);
 		for (uint32_t k = 0; k < f->id.len && k < 20; k++)
 			sprintf(hex + 2 * k, "%02x", f->id.bytes[k]);
 		/* Where the name is no UTF-8. */
-		json_array_append_new(list,
-				      json_pack("[o,s]", path ? path : json_string("?"), hex));
+		json_array_append_new(list, json_pack("[o,s,b]", path ? path : json_string("?"),
+						      hex, f->changed));
 	}
 	pthread_mutex_unlock(&s->lock);
 	return list;
+}
+
+bool start_image_files_changed(struct start_image *s)
+{
+	bool changed = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		note_change(&s->files[i], 0);
+		changed |= s->files[i].changed;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return changed;
 }
 
 uint32_t start_image_n_files(struct start_image *s)

@@ -35,6 +35,8 @@ bool start_image_bias(const struct start_image *image, const char *path, uint64_
 /* New references to what the table says of mappings and files. */
 json_t *start_image_mappings(const struct start_image *image);
 json_t *start_image_files(struct start_image *image);
+/* Whether one of them was written while it was mapped, or right before. */
+bool start_image_files_changed(struct start_image *image);
 /* How many files there are by now. */
 uint32_t start_image_n_files(struct start_image *image);
 
