@@ -86,6 +86,11 @@ const struct capture_file *captures_files(const struct captures *c, uint32_t *n)
 	return c->files;
 }
 
+uint64_t captures_damaged_bytes(const struct captures *c)
+{
+	return c->segments.damaged_bytes;
+}
+
 /* Memory that has the name of a file, or none any more. */
 static bool is_memory(const char *path)
 {

@@ -3,13 +3,12 @@
 #include "offline/wet/machine.h"
 
 #include "offline/base/vec.h"
+#include "offline/misses/misses.h"
 #include "offline/wet/stored.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LINE = 64, WAYS = 8, SETS = 32 * 1024 / LINE / WAYS, COUNTERS = 4096, TAKEN_FROM = 2 };
 
 /* The bits of one instruction, 64 to a word. */
 struct history {
@@ -26,31 +25,8 @@ struct block_histories {
 
 struct wet_machine {
 	VEC(struct block_histories) blocks; /* by number */
-	uint64_t lines[SETS][WAYS];	    /* 1 + number of the line; the last used first */
-	uint8_t counters[COUNTERS];
-	uint32_t ways; /* the last twelve, the newest lowest */
-	/* The last block's conditional jump, until it shows where it went. */
-	struct history *jump;
-	uint64_t jump_ip, target;
+	struct misses *misses;
 };
-
-struct wet_machine *wet_machine_new(void)
-{
-	return calloc(1, sizeof(struct wet_machine));
-}
-
-void wet_machine_free(struct wet_machine *m)
-{
-	for (uint32_t b = 0; m && b < m->blocks.n; b++) {
-		for (uint32_t i = 0; i < m->blocks.at[b].n; i++)
-			VEC_FREE(&m->blocks.at[b].at[i].words);
-		free(m->blocks.at[b].at);
-		free(m->blocks.at[b].kinds);
-	}
-	if (m)
-		VEC_FREE(&m->blocks);
-	free(m);
-}
 
 static bool note(struct history *h, bool miss)
 {
@@ -62,30 +38,19 @@ static bool note(struct history *h, bool miss)
 	return true;
 }
 
-static bool misses(struct wet_machine *m, uint64_t address)
+void wet_machine_free(struct wet_machine *m)
 {
-	uint64_t line = address / LINE + 1, *set = m->lines[line % SETS];
-	unsigned way = 0;
-	while (way < WAYS && set[way] != line)
-		way++;
-	bool miss = way == WAYS;
-	memmove(set + 1, set, (miss ? WAYS - 1 : way) * sizeof(*set));
-	set[0] = line;
-	return miss;
-}
-
-static bool end_jump(struct wet_machine *m, uint64_t ip)
-{
-	struct history *h = m->jump;
-	if (!h)
-		return true;
-	bool taken = ip == m->target;
-	uint8_t *counter = &m->counters[((m->jump_ip >> 1) ^ m->ways) % COUNTERS];
-	bool wrong = (*counter >= TAKEN_FROM) != taken;
-	*counter += taken ? *counter < 3 : -(*counter > 0);
-	m->ways = (m->ways << 1 | taken) % COUNTERS;
-	m->jump = NULL;
-	return note(h, wrong);
+	for (uint32_t b = 0; m && b < m->blocks.n; b++) {
+		for (uint32_t i = 0; i < m->blocks.at[b].n; i++)
+			VEC_FREE(&m->blocks.at[b].at[i].words);
+		free(m->blocks.at[b].at);
+		free(m->blocks.at[b].kinds);
+	}
+	if (m) {
+		VEC_FREE(&m->blocks);
+		misses_free(m->misses);
+	}
+	free(m);
 }
 
 static struct block_histories *histories_of(struct wet_machine *m, const struct dep_block *b)
@@ -105,31 +70,32 @@ static struct block_histories *histories_of(struct wet_machine *m, const struct 
 	return of->at && of->kinds ? of : NULL;
 }
 
-bool wet_machine_block(struct wet_machine *m, const struct dep_block *b, const uint64_t *addresses)
+static bool take_event(void *ctx, const struct miss_event *e)
 {
-	if (!end_jump(m, b->ip))
+	static const uint8_t kinds[] = {[MISS_JUMP] = WET_BRANCHES,
+					[MISS_LOAD] = WET_LOADS,
+					[MISS_STORE] = WET_STORES_MADE};
+	struct block_histories *of = histories_of(ctx, e->block);
+	if (!of)
 		return false;
-	struct block_histories *of = histories_of(m, b);
-	bool fine = of;
-	for (unsigned i = 0, k = 1; fine && i < b->n_insns; i++) {
-		const struct dep_insn *d = &b->insns[i];
-		for (unsigned l = 0; l < d->n_loads && fine; l++, k++) {
-			of->kinds[k] = WET_LOADS;
-			fine = note(&of->at[k], misses(m, addresses[d->loads[l].address]));
-		}
-		for (unsigned s = 0; s < d->n_stores && fine; s++, k++) {
-			of->kinds[k] = WET_STORES_MADE;
-			fine = note(&of->at[k], misses(m, addresses[d->stores[s].address]));
-		}
-		addresses += d->n_addresses;
+	of->kinds[e->operand] = kinds[e->what];
+	return note(&of->at[e->operand], e->miss);
+}
+
+struct wet_machine *wet_machine_new(void)
+{
+	struct wet_machine *m = calloc(1, sizeof(*m));
+	if (m && !(m->misses = misses_new(take_event, m))) {
+		free(m);
+		return NULL;
 	}
-	if (fine && b->last_kind == VALUE_INSN_JCC) {
-		const struct value_insn *last = &b->block->insns[b->n_insns - 1];
-		m->jump = &of->at[0];
-		m->jump_ip = last->ip;
-		m->target = last->target;
-	}
-	return fine;
+	return m;
+}
+
+bool wet_machine_block(struct wet_machine *m, const struct dep_block *b, const uint64_t *addresses,
+		       const uint64_t *results)
+{
+	return misses_block(m->misses, b, addresses, results);
 }
 
 int wet_machine_sizes(const struct wet_machine *m, struct wet_machine_size out[WET_HISTORIES])

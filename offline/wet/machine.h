@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* machine.h: what a simple processor would have made of a run, a bit an execution: which
- * conditional jumps it would have mispredicted, and which loads and stores would have missed its
- * cache (Table 4 of the WET paper). The predictor is gshare, 4,096 counters of two bits by the
- * address and the last 12 ways; the cache has 32 KiB in lines of 64 bytes, eight ways, the least
- * recently used one goes. */
+/* machine.h: what a simple processor (misses.h) would have made of a run, a bit an execution:
+ * which conditional jumps it would have mispredicted, and which loads and stores would have missed
+ * its cache (Table 4 of the WET paper). */
 #ifndef OFFLINE_WET_MACHINE_H
 #define OFFLINE_WET_MACHINE_H
 
@@ -16,10 +14,10 @@ struct wet_machine;
 /* NULL: out of memory. */
 struct wet_machine *wet_machine_new(void);
 void wet_machine_free(struct wet_machine *machine);
-/* The next block that was executed, with its addresses as dep_watch_fn has them. False: out of
- * memory. */
+/* The next block that was executed, with its addresses and results as dep_watch_fn has them. False:
+ * out of memory. */
 bool wet_machine_block(struct wet_machine *machine, const struct dep_block *block,
-		       const uint64_t *addresses);
+		       const uint64_t *addresses, const uint64_t *results);
 
 struct wet_machine_size {
 	uint64_t executions, misses; /* of jumps: mispredicted */

@@ -19,6 +19,9 @@ static void help(void)
 	     "                       every write and read of that memory instead\n"
 	     "      --where 'NAME > NUMBER'\n"
 	     "                       only where that holds (==, !=, <, <=, >, >=)\n"
+	     "      --misses         what would have missed a simple processor's cache and what it "
+	     "would have\n"
+	     "                       mispredicted, by instruction, with addresses and strides\n"
 	     "      --limit N        at most so many of a task (100)\n"
 	     "      --task N         of that task alone\n"
 	     "      --format text|json\n\n"
@@ -27,13 +30,11 @@ static void help(void)
 	     "task is not known up to its end; 1 for an error, 2 for wrong usage.");
 }
 
-static const struct option options[] = {{"watch", required_argument, NULL, 'w'},
-					{"where", required_argument, NULL, 'W'},
-					{"limit", required_argument, NULL, 'l'},
-					{"task", required_argument, NULL, 't'},
-					{"format", required_argument, NULL, 'f'},
-					{"help", no_argument, NULL, 'h'},
-					{NULL, 0, NULL, 0}};
+static const struct option options[] = {
+	{"watch", required_argument, NULL, 'w'}, {"where", required_argument, NULL, 'W'},
+	{"misses", no_argument, NULL, 'm'},	 {"limit", required_argument, NULL, 'l'},
+	{"task", required_argument, NULL, 't'},	 {"format", required_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},	 {NULL, 0, NULL, 0}};
 const struct command_words values_words = {.options = options, .letters = ":h"};
 
 int cmd_values(int argc, char **argv)
@@ -51,6 +52,9 @@ int cmd_values(int argc, char **argv)
 			break;
 		case 'W':
 			o.where = optarg;
+			break;
+		case 'm':
+			o.misses = true;
 			break;
 		case 'l':
 			o.limit = strtoull(optarg, &end, 10);
@@ -83,6 +87,8 @@ int cmd_values(int argc, char **argv)
 	o.place = argc - optind == 2 ? argv[optind + 1] : NULL;
 	if (o.place && o.watch)
 		return command_usage("values", "a place or --watch, not both");
+	if (o.misses && (o.place || o.watch))
+		return command_usage("values", "--misses without a place, and without --watch");
 	if (o.where && !o.place)
 		return command_usage("values", "--where needs a place");
 	int err = values_print(&o, &diag);

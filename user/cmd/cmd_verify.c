@@ -198,6 +198,13 @@ static void text_values(const struct verify *v, struct outbuf *out)
 		}
 		outbuf_char(out, '\n');
 	}
+	if (v->has_values && v->values.damaged_bytes)
+		outbuf_format(out,
+			      "%llu bytes of what was captured are damaged or cut: values of tasks "
+			      "may be missing\n",
+			      (unsigned long long)v->values.damaged_bytes);
+	else if (v->has_values && !v->values.n)
+		outbuf_text(out, "what was captured is of no task: no values are known\n");
 }
 
 /* Where the recording ended before what it is of did. */
@@ -287,7 +294,8 @@ static void json_values(const struct verify *v, struct outbuf *out)
 		outbuf_json_text(out, t->why);
 		outbuf_text(out, "\"}");
 	}
-	outbuf_text(out, "]");
+	outbuf_format(out, "],\"values_damaged_bytes\":%llu",
+		      (unsigned long long)v->values.damaged_bytes);
 }
 
 static void json_gap(const struct verify *v, struct outbuf *out, uint32_t task, uint64_t index)

@@ -97,7 +97,7 @@ static void watch(void *ctx, const struct dep_trace *trace, const struct dep_mar
 	struct fed *f = ctx;
 	wet_graph_watch(f->graph, trace, before, block, event, addresses, results);
 	if (f->machine && block && before->count >= f->from && before->count < f->to)
-		f->no_memory |= !wet_machine_block(f->machine, block, addresses);
+		f->no_memory |= !wet_machine_block(f->machine, block, addresses, results);
 }
 
 static int feed(const struct wet_options *o, struct value_replay *replay,

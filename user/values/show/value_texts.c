@@ -56,3 +56,13 @@ void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap)
 	printable_print(stdout, gap->text, PRINT_TEXT);
 	putchar('\n');
 }
+
+void value_text_damage(uint64_t bytes, uint32_t n_tasks)
+{
+	if (bytes)
+		printf("%" PRIu64
+		       " bytes of what was captured are damaged or cut: tasks may be missing\n",
+		       bytes);
+	else if (!n_tasks)
+		puts("what was captured is of no task");
+}

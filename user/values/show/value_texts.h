@@ -21,4 +21,7 @@ bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct 
 /* One line to stdout: where @task ends in the gap @gap, after @count instructions. */
 void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap);
 
+/* A line where @bytes of the captures are damaged, or none is left of any of @n_tasks tasks. */
+void value_text_damage(uint64_t bytes, uint32_t n_tasks);
+
 #endif

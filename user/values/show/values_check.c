@@ -55,6 +55,7 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 
 	if (err)
 		return err;
+	r.damaged_bytes = captures_damaged_bytes(value_replay_captures(replay));
 	const uint32_t *tasks = captures_tasks(value_replay_captures(replay), &r.n);
 	r.tasks = calloc(r.n + 1, sizeof(*r.tasks));
 	if (!r.tasks)
@@ -67,6 +68,7 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 		r.supposed += r.tasks[i].supposed;
 		r.complete &= r.tasks[i].complete;
 	}
+	r.complete &= !r.damaged_bytes && r.n;
 	value_replay_free(replay);
 	if (err)
 		values_check_deinit(&r);

@@ -25,6 +25,7 @@ struct values_result {
 	struct values_task *tasks;
 	uint32_t n;
 	uint64_t instructions, assumed, unknown, supposed;
+	uint64_t damaged_bytes; /* of the captures: they may have told of more tasks */
 	bool complete;
 };
 

@@ -5,6 +5,7 @@
 
 #include "user/cli/printable.h"
 #include "user/values/show/value_instances.h"
+#include "user/values/show/value_misses.h"
 #include "user/values/show/value_names.h"
 #include "user/values/show/value_texts.h"
 #include "user/values/show/value_watch.h"
@@ -74,7 +75,9 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 			puts("not up to its end");
 	}
 	if (o->json)
-		puts("]}");
+		printf("],\"damaged_bytes\":%" PRIu64 "}\n", r.damaged_bytes);
+	else
+		value_text_damage(r.damaged_bytes, r.n);
 	*partial = !r.complete;
 	values_check_deinit(&r);
 	return 0;
@@ -259,6 +262,8 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 	const uint32_t *tasks = captures_tasks(value_replay_captures(p->replay), &n_tasks);
 	if (!err && o->json)
 		puts("[");
+	uint64_t damaged = captures_damaged_bytes(value_replay_captures(p->replay));
+	p->partial |= damaged || !n_tasks;
 	bool task = !o->task;
 	for (uint32_t i = 0; !err && i < n_tasks; i++) {
 		if (o->task && tasks[i] != o->task)
@@ -266,12 +271,17 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 		task = true;
 		if (o->place)
 			err = print_instances(p, tasks[i], ips, n_ips, diag);
+		else if (o->misses)
+			err = value_misses_print(p->replay, p->names, tasks[i], o, &p->first,
+						 &p->partial, diag);
 		else
 			err = value_watch_print(p->replay, p->names, tasks[i], o, &p->first,
 						&p->partial, diag);
 	}
 	if (!err && o->json)
 		puts("]");
+	else if (!err)
+		value_text_damage(damaged, n_tasks);
 	if (!err)
 		err = check_found(p, task, diag);
 	free(ips);
@@ -283,7 +293,7 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 	struct printing p = {.options = options, .first = true};
 	int err;
 
-	if (!options->place && !options->watch) {
+	if (!options->place && !options->watch && !options->misses) {
 		err = print_summary(options, &p.partial, diag);
 		return err ? err : p.partial;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* values_print.h: what `pugmark values` shows of a recording: how much is known of each task; the
  * instances of a place with arguments, results or variables; who has written and read a range of
- * memory. */
+ * memory; what would have missed a cache. */
 #ifndef USER_VALUES_PRINT_H
 #define USER_VALUES_PRINT_H
 
@@ -17,6 +17,7 @@ struct values_options {
 	const char *where; /* "NAME OP NUMBER"; NULL: all */
 	uint64_t limit;	   /* of instances or accesses of one task */
 	uint32_t task;	   /* 0: all */
+	bool misses;	   /* of a simple processor, by instruction */
 	bool json;
 };
 
