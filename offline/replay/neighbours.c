@@ -8,7 +8,8 @@
  *                 asleep             awake     asleep
  *
  * While no neighbour is awake, nothing but this task and the kernel writes to memory, and all is as
- * it would be with one thread. While one is, what is read may be another one's: nothing in memory
+ * it would be with one thread. (A task of another process that writes into this one, as a debugger
+ * does, is awake while it does.) While one is, what is read may be another one's: nothing in memory
  * is better than assumed. What neighbours have mapped is mapped here at the next record. */
 #include "offline/replay/replay_impl.h"
 
@@ -131,6 +132,62 @@ static void tidy(struct neighbours *n)
 	n->n_awake = n->n_awake ? kept + 1 : 0;
 }
 
+/* Whether the system call writes into another process' memory. */
+static bool writes_outside(const struct capture *c)
+{
+	enum { SYS_PTRACE = 101, SYS_VM_WRITEV = 311, POKE_TEXT = 4, POKE_DATA = 5 };
+	if (c->kind != CAPTURE_KERNEL || c->result < 0)
+		return false;
+	return c->nr == SYS_VM_WRITEV ||
+	       (c->nr == SYS_PTRACE && (c->args[0] == POKE_TEXT || c->args[0] == POKE_DATA));
+}
+
+static int find_outer(struct value_replay *replay, const struct family_task *task, size_t *room)
+{
+	struct captures_iter *iter;
+	struct capture c;
+	int err = captures_iter_new(replay->captures, task->number, &iter), more = 0;
+	if (err)
+		return err;
+	while (!err && (more = captures_next(iter, &c)) == 1) {
+		if (!writes_outside(&c))
+			continue;
+		if (!grow((void **)&replay->outer, room, replay->n_outer, sizeof(*replay->outer)))
+			err = -ENOMEM;
+		else
+			replay->outer[replay->n_outer++] = (struct outer_write){
+				c.entered ? c.entered : c.order, c.order, task->pid};
+	}
+	captures_iter_free(iter);
+	return more < 0 ? more : err;
+}
+
+int value_neighbours_outer(struct value_replay *replay)
+{
+	const struct families *f = &replay->families;
+	bool several = false;
+	size_t room = 0;
+	int err = 0;
+	for (uint32_t i = 1; i < f->n; i++)
+		several |= f->at[i].pid != f->at[0].pid;
+	for (uint32_t i = 0; several && !err && i < f->n; i++)
+		err = find_outer(replay, &f->at[i], &room);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Of processes other than @pid. */
+static int add_outer(const struct value_replay *replay, int32_t pid, struct neighbours **n)
+{
+	for (size_t i = 0; i < replay->n_outer; i++) {
+		const struct outer_write *w = &replay->outer[i];
+		if (w->pid == pid)
+			continue;
+		if ((!*n && !(*n = calloc(1, sizeof(**n)))) || !add_span(*n, w->from, w->to))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out)
 {
 	const struct family_task *self = families_find(&replay->families, task);
@@ -145,6 +202,8 @@ int value_neighbours_new(const struct value_replay *replay, uint32_t task, struc
 		if (tasks[i] != task && (!other || other->pid == self->pid))
 			err = add_neighbour(n, replay->captures, tasks[i]);
 	}
+	if (!err && self)
+		err = add_outer(replay, self->pid, &n);
 	if (err) {
 		value_neighbours_free(n);
 		return err;

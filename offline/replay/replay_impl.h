@@ -90,6 +90,12 @@ struct variant {
 struct neighbours;
 struct turned;
 
+/* From when to when, in the order over all tasks, a task of process @pid wrote into another one. */
+struct outer_write {
+	uint64_t from, to;
+	int32_t pid;
+};
+
 struct value_replay {
 	struct captures *captures;
 	struct imports *imports;
@@ -97,6 +103,8 @@ struct value_replay {
 	const struct capture_place *places;
 	uint32_t n_places;
 	bool whole; /* captures_whole() */
+	struct outer_write *outer;
+	size_t n_outer;
 };
 
 /* Where control is: in traced code, in a library's (@in_library), or where nothing is executed and
@@ -186,6 +194,9 @@ void value_run_note_supposed(struct value_run *run);
 /* A record agrees with where the run is: what it does not tell is assumed, the way is known again.
  */
 void value_run_agreed(struct value_run *run, const struct capture *c);
+
+/* neighbours.c: fills replay->outer. 0 or -ENOMEM. */
+int value_neighbours_outer(struct value_replay *replay);
 
 /* neighbours.c: those of @task, NULL if there are none; and what they do between two records of the
  * run: nothing if it was asked for them before. An enum value_replay_stop. */

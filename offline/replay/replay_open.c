@@ -19,6 +19,8 @@ int value_replay_open(const char *dir, struct value_replay **out, struct pugmark
 	int err = captures_open(dir, &replay->captures, diag);
 	err = err ? err : imports_open(NULL, &replay->imports, diag);
 	err = err ? err : families_read(dir, &replay->families, diag);
+	if (!err && value_neighbours_outer(replay))
+		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
 	if (err) {
 		value_replay_free(replay);
 		return err;
@@ -34,6 +36,7 @@ void value_replay_free(struct value_replay *replay)
 	if (!replay)
 		return;
 	imports_free(replay->imports);
+	free(replay->outer);
 	families_deinit(&replay->families);
 	captures_free(replay->captures);
 	free(replay);

@@ -3,11 +3,12 @@
 #include "note.h"
 #include <pthread.h>
 #include <stdlib.h>
-static volatile long counter, flag;
+static volatile long counter, flag, begun;
 static volatile char bytes[64];
 static void *count(void *p)
 {
-	for (long i = 0; i < 2000000; i++) {
+	begun = 1;
+	for (long i = 0; i < 200000; i++) {
 		counter++;
 		bytes[i & 63] = (char)counter;
 	}
@@ -20,7 +21,9 @@ int main(void)
 	long s = 0;
 	note(1, counter);
 	pthread_create(&thread, NULL, count, NULL);
-	for (long i = 0; i < 2000000; i++) {
+	while (!begun)
+		;
+	for (long i = 0; i < 200000; i++) {
 		counter++;
 		s += bytes[i & 63];
 	}

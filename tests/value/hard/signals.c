@@ -20,7 +20,7 @@ static void on_tick(int s)
 	ticks++;
 	mixed = mixed * 31 + ticks;
 	plain[ticks & 15] ^= mixed;
-	if (leave && ticks % 5 == 0) {
+	if (leave && ticks % 2 == 0) {
 		leave--;
 		siglongjmp(back, 1 + leave);
 	}
@@ -79,10 +79,10 @@ int main(void)
 	tick.sa_flags |= SA_ONSTACK;
 	sigaction(SIGVTALRM, &tick, NULL);
 	setitimer(ITIMER_VIRTUAL, &every, NULL);
-	for (long i = 0, until = ticks + 20; ticks < until; i++)
+	for (long i = 0, until = ticks + 5; ticks < until; i++)
 		s = s * 3 + (i ^ plain[i & 15]);
 	note(4, s);
-	leave = 4;
+	leave = 2;
 	int left = sigsetjmp(back, 1);
 	if (leave)
 		for (long i = 0; leave >= 0 && i < 4000000000; i++)
