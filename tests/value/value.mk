@@ -1,6 +1,6 @@
 # The evaluator against the processor (truth), a recording against it (recorded), one executed again
 # (rerun), and how much of the distribution's code has semantics (coverage).
-VALUE_NAMES := truth recorded rerun coverage slices naive_slices served
+VALUE_NAMES := truth recorded hurt rerun coverage slices naive_slices served
 VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
 VALUE_SHARED := stepped followed chance
 VALUE_ENTRY := $(addprefix $(BUILD)/user/values/write/,aux_vector.o entry_trap.o hidden_vdso.o)
