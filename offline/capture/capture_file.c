@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static int add(struct capture_segments *s, const struct segment_header *header, uint64_t off)
 {
@@ -84,6 +85,35 @@ void capture_segments_deinit(struct capture_segments *s)
 		close(s->fd);
 	free(s->at);
 	*s = (struct capture_segments){.fd = -1};
+}
+
+static bool is_whole(const struct capture_segments *s, const struct segment_ref *seg)
+{
+	uint8_t bytes[65536];
+	uint64_t off = seg->off + SEGMENT_HEADER_BYTES;
+	uint32_t left = seg->header.stored_bytes;
+	uLong sum = crc32(0, NULL, 0);
+
+	while (left) {
+		ssize_t n = pread(s->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), off);
+
+		if (n <= 0)
+			return false;
+		sum = crc32(sum, bytes, n);
+		off += n;
+		left -= n;
+	}
+	return sum == seg->header.crc;
+}
+
+uint64_t capture_segments_damaged(const struct capture_segments *s)
+{
+	uint64_t damaged = s->damaged_bytes;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!is_whole(s, &s->at[i]))
+			damaged += SEGMENT_HEADER_BYTES + s->at[i].header.stored_bytes;
+	return damaged;
 }
 
 uint32_t capture_segments_find(const struct capture_segments *s, uint8_t kind, uint32_t task,

@@ -16,6 +16,8 @@ struct capture_segments {
 /* Returns 0, or -errno. */
 int capture_segments_open(const char *path, struct capture_segments *out);
 void capture_segments_deinit(struct capture_segments *segments);
+/* How many bytes are of no segment, or of one whose sum is not that of its header: all are read. */
+uint64_t capture_segments_damaged(const struct capture_segments *segments);
 /* The first of @kind and @task at or behind @first; segments->n: none. */
 uint32_t capture_segments_find(const struct capture_segments *segments, uint8_t kind, uint32_t task,
 			       uint64_t first);

@@ -88,7 +88,7 @@ const struct capture_file *captures_files(const struct captures *c, uint32_t *n)
 
 uint64_t captures_damaged_bytes(const struct captures *c)
 {
-	return c->segments.damaged_bytes;
+	return capture_segments_damaged(&c->segments);
 }
 
 /* Memory that has the name of a file, or none any more. */

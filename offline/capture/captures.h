@@ -135,8 +135,8 @@ const struct capture_file *captures_files(const struct captures *captures, uint3
  * (if it is a regular file only where it is @writable), or the file was written meanwhile. */
 bool captures_may_change(const struct captures *captures, uint32_t file, bool shared,
 			 bool writable);
-/* How many bytes of the file are of no segment, or of one that was cut: what they said is not
- * known, even of which task it was. */
+/* How many bytes of the file are damaged or cut: what they told is not known, even of which task it
+ * was. The whole file is read. */
 uint64_t captures_damaged_bytes(const struct captures *captures);
 /* The numbers of the tasks that have records. */
 const uint32_t *captures_tasks(const struct captures *captures, uint32_t *n);

@@ -199,10 +199,11 @@ static void text_values(const struct verify *v, struct outbuf *out)
 		outbuf_char(out, '\n');
 	}
 	if (v->has_values && v->values.damaged_bytes)
-		outbuf_format(out,
-			      "%llu bytes of what was captured are damaged or cut: values of tasks "
-			      "may be missing\n",
-			      (unsigned long long)v->values.damaged_bytes);
+		outbuf_format(
+			out,
+			"%llu bytes of what was captured are damaged or cut: what they told is "
+			"not known, tasks may be missing\n",
+			(unsigned long long)v->values.damaged_bytes);
 	else if (v->has_values && !v->values.n)
 		outbuf_text(out, "what was captured is of no task: no values are known\n");
 }

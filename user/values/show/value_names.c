@@ -5,6 +5,7 @@
 
 #include "offline/base/search.h"
 #include "offline/elf/private_elf.h"
+#include "user/cli/printable.h"
 #include "user/file/build_id.h"
 #include "user/file/dwarf_lines.h"
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct value_names {
 	struct pugmark_recording *rec;
@@ -124,6 +126,21 @@ static const char *file_of(const struct value_names *v, uint32_t m)
 const char *value_names_file(const struct value_names *v, uint32_t m)
 {
 	return m < v->n ? file_of(v, m) : NULL;
+}
+
+void value_names_tell_stale(const struct value_names *v)
+{
+	for (uint32_t m = 0; m < v->n; m++) {
+		const char *path = v->modules[m].path;
+		bool there = !access(path, F_OK);
+
+		if (!v->plans[m] || (there && (!v->modules[m].build_id_len || file_of(v, m))))
+			continue;
+		fputs("pugmark: ", stderr);
+		printable_print(stderr, path, PRINT_TEXT);
+		fprintf(stderr, ": %s: no lines, types and variables of it are known\n",
+			there ? "not the file that was recorded" : "it is gone");
+	}
 }
 
 bool value_names_text(const struct value_names *v, uint32_t m, uint64_t *from, uint64_t *to)

@@ -60,8 +60,8 @@ void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap)
 void value_text_damage(uint64_t bytes, uint32_t n_tasks)
 {
 	if (bytes)
-		printf("%" PRIu64
-		       " bytes of what was captured are damaged or cut: tasks may be missing\n",
+		printf("%" PRIu64 " bytes of what was captured are damaged or cut: what they told "
+				  "is not known, tasks may be missing\n",
 		       bytes);
 	else if (!n_tasks)
 		puts("what was captured is of no task");

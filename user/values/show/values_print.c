@@ -302,6 +302,8 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 		err = value_names_open(options->dir, value_replay_captures(p.replay), &p.names,
 				       diag);
 	if (!err)
+		value_names_tell_stale(p.names);
+	if (!err)
 		err = print_each(&p, diag);
 	value_names_free(p.names);
 	value_replay_free(p.replay);
