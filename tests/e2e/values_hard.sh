@@ -70,7 +70,7 @@ try_program() { # NAME EVERY MS SURE NEVER END
 		return
 	fi
 	claim "$1, every $2: it runs" is $status $((status & 4)) # execs and forks tell of themselves
-	timeout 100 "$PUGMARK" values rec note --limit 100000 >shown 2>err
+	timeout 200 "$PUGMARK" values rec note --limit 100000 >shown 2>err
 	claim "$1, every $2: it is replayed" test $? -le 3
 	claim "$1, every $2: what is not marked is what was printed" python3 judge.py "$1" "$4" "$5"
 	[ ! -s said ] || sed "s/^/every $2: /" said

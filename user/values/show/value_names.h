@@ -22,8 +22,8 @@ bool value_names_is_entry(const struct value_names *names, uint64_t addr);
 uint32_t value_names_line(struct value_names *names, uint64_t addr, const char **file);
 /* The module's file, if it is still what was traced; NULL. Modules count from 0. */
 const char *value_names_file(const struct value_names *names, uint32_t module);
-/* Says on standard error which files are gone or are not what was traced: values are still known, as
- * the recording has their code, but no lines, types and variables. */
+/* Says on standard error which files are gone or are not what was traced: values are still known,
+ * as the recording has their code, but no lines, types and variables. */
 void value_names_tell_stale(const struct value_names *names);
 /* The ELF addresses between which the module's code lies. */
 bool value_names_text(const struct value_names *names, uint32_t module, uint64_t *from,

@@ -61,7 +61,7 @@ void value_text_damage(uint64_t bytes, uint32_t n_tasks)
 {
 	if (bytes)
 		printf("%" PRIu64 " bytes of what was captured are damaged or cut: what they told "
-				  "is not known, tasks may be missing\n",
+		       "is not known, tasks may be missing\n",
 		       bytes);
 	else if (!n_tasks)
 		puts("what was captured is of no task");
