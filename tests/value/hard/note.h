@@ -38,6 +38,8 @@ static inline int goes_on(void)
 		first = now;
 		ms = text ? atol(text) : 0;
 	}
+	if (ms)
+		usleep(3000);
 	return (now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000 < ms;
 }
 #endif

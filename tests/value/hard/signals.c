@@ -63,7 +63,6 @@ int main(void)
 	struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 	struct sigaction trap = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
 	sigaltstack(&stack, NULL);
-	sigaction(SIGVTALRM, &tick, NULL);
 	sigaction(SIGALRM, &tick, NULL);
 	sigaction(SIGSEGV, &fault, NULL);
 	sigaction(SIGILL, &trap, NULL);
@@ -77,8 +76,8 @@ int main(void)
 	note(2, mixed);
 	note(3, ticks);
 	tick.sa_flags |= SA_ONSTACK;
-	sigaction(SIGVTALRM, &tick, NULL);
-	setitimer(ITIMER_VIRTUAL, &every, NULL);
+	sigaction(SIGALRM, &tick, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
 	for (long i = 0, until = ticks + 5; ticks < until; i++)
 		s = s * 3 + (i ^ plain[i & 15]);
 	note(4, s);
@@ -87,7 +86,7 @@ int main(void)
 	if (leave)
 		for (long i = 0; leave >= 0 && i < 4000000000; i++)
 			mixed = mixed * 5 + left;
-	setitimer(ITIMER_VIRTUAL, &never, NULL);
+	setitimer(ITIMER_REAL, &never, NULL);
 	note(5, mixed);
 	area = mmap(NULL, 20 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 20 * 4096; i += 512)
