@@ -395,6 +395,9 @@ void dep_build_free(struct dep_build *b)
 	free(t->blocks);
 	free(t->events);
 	free(t->runs);
+	free(t->moved);
+	free(t->moved_runs);
+	free(t->bytes);
 	free(t->marks);
 	free(t->spans);
 	free(t->foreign);

@@ -45,6 +45,12 @@ struct dep_input {
 	uint32_t def;
 };
 
+/* What a function of stdio was given: the bytes of an event with DEP_OUTPUT. */
+struct dep_given {
+	uint32_t event;
+	uint64_t place; /* in all that stdio was given for that descriptor */
+};
+
 struct dep_stream {
 	uint64_t read,
 		written;   /* offsets in bytes: where the kernel stands, and what was written */
@@ -52,6 +58,9 @@ struct dep_stream {
 	struct dep_input *inputs;
 	size_t n_inputs, room_inputs;
 	bool unsure;   /* some output had a length that is not known, or assumed */
+	struct dep_given *given; /* by place */
+	uint64_t n_given, room_given;
+	uint64_t taken, passed; /* bytes that stdio was given, and that it has passed on */
 	uint8_t *text; /* what was written */
 	size_t n_text, room_text;
 };
@@ -158,6 +167,13 @@ struct dep_stream *dep_stream(struct dep_build *b, int64_t fd);
 int dep_file_fd(struct dep_build *b, uint64_t addr);
 /* A system call has filled memory from @c's descriptor. */
 void dep_stream_kernel(struct dep_build *b, const struct capture *c);
+/* moved.c: it was an input, of @n bytes that are definitions from @def on, in @c's ranges from
+ * @range on; or may be an output. */
+void dep_moved_input(struct dep_build *b, const struct capture *c, uint32_t range, uint32_t def,
+		     uint64_t n);
+void dep_moved_output(struct dep_build *b, const struct capture *c, bool inside);
+/* The event (the last one) has given @n bytes to stdio. */
+void dep_moved_given(struct dep_build *b, int fd, uint64_t n);
 /* The definitions of @n bytes from where stdio stands, which goes on by them. */
 void dep_stream_consume(struct dep_build *b, int fd, uint64_t n, struct dep_words *to);
 /* @n bytes at @addr, or (@addr 0) the character @c, were written; @e is the call's event. */

@@ -52,6 +52,7 @@ struct dep_event {
 	int32_t fd;
 	uint32_t id;
 	uint64_t offset; /* in bytes, of what was read or written of @fd before */
+	uint64_t order;	 /* of DEP_KERNEL: of the call's record, over all tasks */
 	uint32_t regs;	 /* arguments that it reads: bit i general argument i, bit 8 + i xmm i */
 	uint32_t first_def, n_defs;
 	uint64_t first_source; /* in dep_trace.sources: n_defs of them where it copies */
@@ -80,6 +81,21 @@ struct dep_foreign {
 	bool settled; /* they are not, and the word is that */
 };
 
+/* What a system call has written to, or read of, a descriptor (not what splice() and its like
+ * move). Of what stdio has kept back the bytes are told by their place in all that it was given for
+ * that descriptor, since a call may write what a function that is not over yet has made. */
+struct dep_moved {
+	uint64_t order; /* of its record */
+	uint64_t count; /* instructions before it */
+	int32_t fd;
+	bool output, kept_back;
+	bool known; /* its bytes are in dep_trace.bytes, from @first_byte on */
+	uint32_t len;
+	uint32_t first_def; /* of an input: one for each byte */
+	uint64_t first_run; /* of an output: in dep_trace.moved_runs, to those of the next; or */
+	uint64_t place;	    /* where it begins in what stdio was given */
+	uint64_t first_byte;
+};
 /* Every so many items: where the scan stands before item @item. */
 struct dep_mark {
 	uint64_t item, count, load;
@@ -99,6 +115,12 @@ struct dep_trace {
 	uint64_t n_events, room_events;
 	struct dep_run *runs;
 	uint64_t n_runs, room_runs;
+	struct dep_moved *moved; /* by order */
+	uint64_t n_moved, room_moved;
+	struct dep_run *moved_runs;
+	uint64_t n_moved_runs, room_moved_runs;
+	uint8_t *bytes;
+	uint64_t n_bytes, room_bytes;
 	struct dep_span *spans;
 	uint64_t n_spans, room_spans;
 	struct dep_foreign *foreign;
@@ -144,6 +166,11 @@ const uint8_t *dep_build_output(const struct dep_build *build, int fd, size_t *l
 /* Whether it is known for sure: no text, nor the length of one, is assumed. */
 bool dep_build_output_is_sure(const struct dep_build *build, int fd);
 
+/* Which definition byte @offset of the output @m is. *@count: instructions before it was written, or
+ * was given to stdio, whichever was later. False: it is not known. */
+bool dep_build_sent(const struct dep_build *build, const struct dep_moved *m, uint64_t offset,
+		    uint32_t *def, uint64_t *count);
+
 /* Where the scan stands at the last mark at or before instruction @count. */
 const struct dep_mark *dep_trace_mark(const struct dep_trace *t, uint64_t count);
 /* The definitions that load word @word stands for. */
@@ -159,6 +186,8 @@ static inline const uint32_t *dep_trace_load(const struct dep_trace *t, const ui
 	return many + 1;
 }
 
+/* The call of that record; NULL: it has moved nothing, or is not known. */
+const struct dep_moved *dep_trace_moved(const struct dep_trace *t, uint64_t order);
 /* The units that an event reads (its arguments) and those that are new behind it. */
 struct dep_units dep_event_reads(const struct dep_event *e);
 struct dep_units dep_event_writes(const struct dep_event *e);
