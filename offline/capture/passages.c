@@ -457,7 +457,8 @@ struct passage passages_back(const struct passages *p, uint32_t task, uint64_t o
 {
 	const struct channel_note *r = find(p, task, order, CHANNEL_READ);
 	const struct stream *s = stream_with(p, r);
-	return s ? back(p, s, r, offset, n) : (struct passage){.bytes = n};
+	bool has = s && offset < r->bytes; /* what lies behind is no part of what was read */
+	return has ? back(p, s, r, offset, n) : (struct passage){.bytes = n};
 }
 
 void passages_on(const struct passages *p, uint32_t task, uint64_t order, passage_fn *fn, void *ctx)

@@ -434,7 +434,7 @@ void dep_build_watch(struct dep_build *b, dep_watch_fn *fn, void *ctx)
 	b->watch_ctx = ctx;
 }
 
-const struct dep_trace *dep_build_trace(struct dep_build *b)
+const struct dep_trace *dep_build_trace(const struct dep_build *b)
 {
 	return &b->trace;
 }

@@ -149,7 +149,7 @@ void dep_build_free(struct dep_build *build);
 enum value_replay_stop dep_build_forward(struct dep_build *build, uint64_t until);
 void dep_build_watch(struct dep_build *build, dep_watch_fn *fn, void *ctx);
 /* What was built so far; borrowed. */
-const struct dep_trace *dep_build_trace(struct dep_build *build);
+const struct dep_trace *dep_build_trace(const struct dep_build *build);
 /* The definition of the byte at @addr, now. */
 uint32_t dep_build_def(struct dep_build *build, uint64_t addr);
 /* The definition that the task itself has made of it last, whoever wrote there since; 0: none. */

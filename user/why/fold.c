@@ -79,6 +79,35 @@ static void add_bytes(struct fold *f, int fd, bool output, uint64_t from, uint64
 	f->bytes[f->n_bytes++] = (struct fold_bytes){fd, output, from, from + n};
 }
 
+void fold_add_input(struct fold *f, int fd, uint64_t from, uint64_t n)
+{
+	add_bytes(f, fd, false, from, n);
+}
+
+/* A run of bytes of input: where they come from is asked later. */
+static void note_input(struct fold *f, const struct slice_step *step)
+{
+	const struct dep_event *e = step->event;
+	struct fold_foreigns *to = f->foreign;
+	uint64_t off = step->first - e->first_def, n = step->last - step->first + 1;
+	if (!to) {
+		add_bytes(f, e->fd, false, e->offset + off, n);
+		return;
+	}
+	if (to->n_inputs == to->room_inputs) {
+		size_t room = 2 * to->room_inputs + 64;
+		struct fold_input *inputs = realloc(to->inputs, room * sizeof(*inputs));
+		if (!inputs) {
+			f->no_memory = true;
+			return;
+		}
+		to->inputs = inputs;
+		to->room_inputs = room;
+	}
+	to->inputs[to->n_inputs++] =
+		(struct fold_input){e->order, off, n, e->fd, e->offset + off};
+}
+
 int fold_foreigns_init(struct fold_foreigns *f, const struct dep_trace *t)
 {
 	*f = (struct fold_foreigns){.defs = calloc(t->n_spans + 1, sizeof(*f->defs))};
@@ -102,6 +131,7 @@ void fold_foreigns_deinit(struct fold_foreigns *f)
 {
 	free(f->at);
 	free(f->defs);
+	free(f->inputs);
 }
 
 static bool is_foreign(const struct fold_foreigns *f, const uint32_t *defs, uint64_t n)
@@ -162,8 +192,7 @@ void fold_visit(void *ctx, const struct slice_step *step)
 		return;
 	}
 	if (e && e->flags & DEP_INPUT && step->first)
-		add_bytes(f, e->fd, false, e->offset + (step->first - e->first_def),
-			  step->last - step->first + 1);
+		note_input(f, step);
 	f->instances += !e;
 	if (f->foreign)
 		note_foreign(f, step);

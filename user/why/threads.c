@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* threads.c: see threads.h. In rounds: all threads are looked through for who wrote the bytes that
- * were read, then sliced from there, which gives the bytes of the next round. */
+/* threads.c: see threads.h. In rounds: all threads of a process are looked through for who wrote
+ * the bytes that were read, then sliced from there, which gives the bytes of the next round. */
 #include "user/why/threads.h"
 
 #include "user/why/writers.h"
 
 #include "offline/base/search.h"
-#include "offline/capture/families.h"
 #include "offline/base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 8, READS_MAX = 1024 };
+enum { ROUNDS = 8, BROUGHT_ROUNDS = 256, READS_MAX = 1024 };
 
 /* What one thread has read of others in one instance. */
 struct read_of {
@@ -74,11 +73,21 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* The bytes of the reads that are new. */
-static bool list_bytes(struct follow *f)
+static struct why_task *find_task(const struct why_threads *t, uint32_t task)
+{
+	for (uint32_t i = 0; i < t->n_tasks; i++)
+		if (t->tasks[i].task == task)
+			return &t->tasks[i];
+	return NULL;
+}
+
+/* The bytes of the reads of process @pid that are new. */
+static bool list_bytes(struct follow *f, int32_t pid)
 {
 	f->bytes.n = 0;
-	for (size_t i = f->done; i < f->reads.n; i++)
+	for (size_t i = f->done; i < f->reads.n; i++) {
+		if (find_task(f->out, f->reads.at[i].task)->pid != pid)
+			continue;
 		for (uint32_t k = 0; k < f->reads.at[i].what.len; k++) {
 			const struct read_of *r = &f->reads.at[i];
 			struct written_byte b = {.addr = r->what.addr + k,
@@ -89,26 +98,27 @@ static bool list_bytes(struct follow *f)
 			if (!VEC_PUSH(&f->bytes, b))
 				return false;
 		}
+	}
 	if (f->bytes.n)
 		qsort(f->bytes.at, f->bytes.n, sizeof(*f->bytes.at), by_addr);
 	return true;
 }
 
-static bool add_start(struct follow *f, const struct writer *w)
+static bool add_start(void *ctx, uint32_t task, uint32_t def, uint64_t count)
 {
-	for (uint32_t i = 0; i < f->starts.n; i++)
-		if (f->starts.at[i].task == w->task && f->starts.at[i].def == w->def)
-			return true;
-	struct start s = {w->task, w->def, w->count};
+	struct follow *f = ctx;
+	struct start s = {task, def, count};
 	return VEC_PUSH(&f->starts, s);
 }
 
-/* Who wrote them. A read counts once: by the worst of its bytes. */
-static bool answer(struct follow *f)
+/* Who wrote those of process @pid. A read counts once: by the worst of its bytes. */
+static bool answer(struct follow *f, int32_t pid)
 {
 	struct why_threads *out = f->out;
-	for (; f->done < f->reads.n; f->done++) {
-		const struct read_of *r = &f->reads.at[f->done];
+	for (size_t at = f->done; at < f->reads.n; at++) {
+		const struct read_of *r = &f->reads.at[at];
+		if (find_task(out, r->task)->pid != pid)
+			continue;
 		bool beside = false, untold = false, made = false, fine = true;
 		for (uint32_t i = 0; i < f->bytes.n && fine; i++) {
 			struct written_byte *b = &f->bytes.at[i];
@@ -124,7 +134,7 @@ static bool answer(struct follow *f)
 				out->one = r->task;
 				out->other = b->beside;
 			}
-			fine = !w || add_start(f, w);
+			fine = !w || add_start(f, w->task, w->def, w->count);
 		}
 		if (!fine)
 			return false;
@@ -181,6 +191,7 @@ static int slice_task(struct follow *f, struct why_run *own, uint32_t task)
 			  : slice_backward(t, &c, f->o->follow, NULL, fold_visit, &thread->fold);
 		thread->fold.foreign = NULL;
 		thread->calls = foreign.calls;
+		err = err ? err : brought_take(&f->out->brought, task, &foreign, &thread->fold);
 		err = err ? err : add_reads(f, task, t, &foreign) ? 0 : -ENOMEM;
 		fold_foreigns_deinit(&foreign);
 	}
@@ -207,6 +218,8 @@ static void close_task(struct why_run *own)
 {
 	dep_build_free(own->build);
 	value_run_free(own->run);
+	own->build = NULL;
+	own->run = NULL;
 }
 
 /* Folds are made whole, lines with values. The traces must be there still. */
@@ -226,32 +239,24 @@ static int finish(struct follow *f, struct why_run *own)
 	return 0;
 }
 
-/* Builds all traces anew, to their ends, with who wrote the bytes of this round. */
-static int build_all(struct follow *f)
+/* Builds the trace of @t anew, to its end, with who wrote the bytes of this round. */
+static int look(struct follow *f, struct why_task *t)
 {
-	struct why_threads *t = f->out;
-	int err = 0;
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
-		close_task(&t->own[i]);
-		err = open_task(f->w, t->tasks[i], &t->own[i]);
-		if (!err) {
-			err = writers_look(t->own[i].build, t->tasks[i], f->bytes.at, f->bytes.n);
-			continue;
-		}
-		/* None of its values are known. */
-		for (uint32_t k = 0; k < f->bytes.n; k++)
-			f->bytes.at[k].untold = t->tasks[i];
-		close_task(&t->own[i]);
-		t->own[i].build = NULL;
-		t->own[i].run = NULL;
-		err = err == -ENOMEM ? err : 0;
-	}
-	return err;
+	close_task(&t->own);
+	int err = open_task(f->w, t->task, &t->own);
+	t->looked = true;
+	if (!err)
+		return writers_look(t->own.build, t->task, f->bytes.at, f->bytes.n);
+	/* None of its values are known. */
+	for (uint32_t k = 0; k < f->bytes.n; k++)
+		f->bytes.at[k].untold = t->task;
+	close_task(&t->own);
+	return err == -ENOMEM ? err : 0;
 }
 
 struct whose {
 	const struct why_threads *t;
-	uint32_t task;
+	const struct why_task *of;
 };
 
 /* Whether another task has ever written there, or nobody knows. */
@@ -259,8 +264,8 @@ static bool is_theirs(void *ctx, uint64_t addr, uint32_t len)
 {
 	const struct whose *w = ctx;
 	for (uint32_t i = 0; i < w->t->n_tasks; i++) {
-		const struct why_run *other = &w->t->own[i];
-		if (w->t->tasks[i] == w->task)
+		const struct why_run *other = &w->t->tasks[i].own;
+		if (w->t->tasks[i].task == w->of->task || w->t->tasks[i].pid != w->of->pid)
 			continue;
 		if (!other->build || value_run_gap(other->run)->text[0])
 			return true;
@@ -271,75 +276,136 @@ static bool is_theirs(void *ctx, uint64_t addr, uint32_t len)
 	return false;
 }
 
-static void settle(const struct why_threads *t, uint32_t task, struct dep_build *build)
+static void settle(const struct why_threads *t, const struct why_task *task,
+		   struct dep_build *build)
 {
 	struct whose whose = {t, task};
 	if (build)
 		dep_build_settle(build, is_theirs, &whose);
 }
 
+/* Process @pid: looks it through, if it was not or was read by others, and says who wrote. */
+static int look_at_process(struct follow *f, int32_t pid)
+{
+	struct why_threads *t = f->out;
+	int err = list_bytes(f, pid) ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < t->n_tasks && !err; i++)
+		if (t->tasks[i].pid == pid && (f->bytes.n || !t->tasks[i].looked))
+			err = look(f, &t->tasks[i]);
+	for (uint32_t i = 0; i < t->n_tasks && !err; i++)
+		if (t->tasks[i].pid == pid)
+			settle(t, &t->tasks[i], t->tasks[i].own.build);
+	return err ? err : answer(f, pid) ? 0 : -ENOMEM;
+}
+
+/* Adds @task and all that share its memory. */
+static bool add_process(struct follow *f, uint32_t task)
+{
+	struct why_threads *t = f->out;
+	const struct family_task *self = families_find(&t->families, task);
+	uint32_t n;
+	const uint32_t *all = captures_tasks(value_replay_captures(f->w->replay), &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct family_task *other = families_find(&t->families, all[i]);
+		if (find_task(t, all[i]) ||
+		    (all[i] != task && self && other && other->pid != self->pid))
+			continue;
+		if (t->n_tasks == t->room_tasks) {
+			uint32_t room = 2 * t->room_tasks + 8;
+			struct why_task *tasks = realloc(t->tasks, room * sizeof(*tasks));
+			if (!tasks)
+				return false;
+			t->tasks = tasks;
+			t->room_tasks = room;
+		}
+		t->tasks[t->n_tasks++] =
+			(struct why_task){.task = all[i], .pid = self && other ? self->pid : -1};
+	}
+	return true;
+}
+
+static const struct dep_build *build_of(void *ctx, uint32_t task)
+{
+	const struct follow *f = ctx;
+	const struct why_task *t = find_task(f->out, task);
+	return t ? t->own.build : task == f->w->task ? f->w->build : NULL;
+}
+
+/* All processes that are known of; each is looked at once, by the first of its tasks. */
+static int look_at_all(struct follow *f)
+{
+	const struct why_threads *t = f->out;
+	int err = 0;
+	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
+		uint32_t first = 0;
+		while (t->tasks[first].pid != t->tasks[i].pid)
+			first++;
+		err = first == i ? look_at_process(f, t->tasks[i].pid) : 0;
+	}
+	f->done = f->reads.n;
+	return err;
+}
+
 /* One round over all tasks. */
 static int go_round(struct follow *f)
 {
 	struct why_threads *t = f->out;
-	int err = list_bytes(f) ? build_all(f) : -ENOMEM;
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++)
-		settle(t, t->tasks[i], t->own[i].build);
-	err = err ? err : answer(f) ? 0 : -ENOMEM;
+	struct brought *b = &t->brought;
+	struct brought_ask ask = {build_of, add_start, f};
+	for (size_t i = b->done; i < b->n; i++)
+		if (!add_process(f, b->pieces[i].from.task))
+			return -ENOMEM;
+	int err = look_at_all(f);
+	err = err ? err : brought_answer(b, &ask);
 	size_t end = f->starts.n;
 	for (uint32_t i = 0; i < t->n_tasks && !err; i++)
-		if (t->own[i].build)
-			err = slice_task(f, &t->own[i], t->tasks[i]);
+		if (t->tasks[i].own.build)
+			err = slice_task(f, &t->tasks[i].own, t->tasks[i].task);
 	f->begun = end;
 	return err;
-}
-
-/* Those that share the memory of @w's; the caller frees. NULL: out of memory. */
-static uint32_t *tasks_of_process(const struct why_run *w, const struct why_options *o, uint32_t *n)
-{
-	struct pugmark_diag diag;
-	struct families families = {0};
-	uint32_t n_all;
-	const uint32_t *all = captures_tasks(value_replay_captures(w->replay), &n_all);
-	uint32_t *tasks = calloc(n_all + 1, sizeof(*tasks));
-	if (!tasks || families_read(o->dir, &families, &diag)) {
-		free(tasks);
-		return NULL;
-	}
-	const struct family_task *self = families_find(&families, w->task);
-	for (uint32_t i = 0; i < n_all; i++) {
-		const struct family_task *other = families_find(&families, all[i]);
-		if (!self || !other || other->pid == self->pid)
-			tasks[(*n)++] = all[i];
-	}
-	families_deinit(&families);
-	return tasks;
 }
 
 int why_threads_open(struct why_run *w, const struct why_options *o, struct why_threads *out)
 {
 	struct follow f = {.w = w, .o = o, .out = out};
+	struct pugmark_diag diag;
 	*out = (struct why_threads){0};
-	out->tasks = tasks_of_process(w, o, &out->n_tasks);
-	out->own = calloc(out->n_tasks + 1, sizeof(*out->own));
-	int err = out->tasks && out->own ? build_all(&f) : -ENOMEM;
+	int err = families_read(o->dir, &out->families, &diag);
 	if (!err)
-		settle(out, w->task, w->build);
+		err = brought_init(&out->brought, value_replay_captures(w->replay),
+				   &out->families);
+	if (err || !dep_build_trace(w->build)->n_spans)
+		return err;
+	err = add_process(&f, w->task) ? look_at_all(&f) : -ENOMEM;
+	if (!err)
+		settle(out, find_task(out, w->task), w->build);
 	return err;
+}
+
+int why_threads_take(const struct why_run *w, const struct fold_foreigns *read, struct fold *fold,
+		     struct why_threads *out)
+{
+	return brought_take(&out->brought, w->task, read, fold);
 }
 
 int why_threads_follow(struct why_run *w, const struct why_options *o,
 		       const struct fold_foreigns *foreign, struct why_threads *out)
 {
 	struct follow f = {.w = w, .o = o, .out = out};
+	struct brought *b = &out->brought;
+	int most = BROUGHT_ROUNDS;
 	out->calls = foreign->calls;
 	int err = add_reads(&f, w->task, dep_build_trace(w->build), foreign) ? 0 : -ENOMEM;
-	for (int i = 0; i < ROUNDS && !err && f.done < f.reads.n; i++)
+	/* Rounds in which memory was read of others take longer: all is looked through anew. */
+	for (int i = 0; i < most && !err && (f.done < f.reads.n || b->done < b->n); i++) {
+		most -= f.done < f.reads.n ? BROUGHT_ROUNDS / ROUNDS - 1 : 0;
 		err = go_round(&f);
+	}
 	out->left_out += f.reads.n - f.done;
+	brought_leave(b);
 	for (uint32_t i = 0; i < out->n_tasks && !err; i++)
-		if (out->own[i].build)
-			err = finish(&f, &out->own[i]);
+		if (out->tasks[i].own.build)
+			err = finish(&f, &out->tasks[i].own);
 	for (size_t i = 0; i < out->n; i++)
 		out->calls += out->at[i].calls;
 	VEC_FREE(&f.reads);
@@ -350,7 +416,7 @@ int why_threads_follow(struct why_run *w, const struct why_options *o,
 
 bool why_threads_whole(const struct why_threads *t)
 {
-	return !t->beside && !t->untold && !t->left_out && !t->calls;
+	return !t->beside && !t->untold && !t->left_out && !t->calls && brought_whole(&t->brought);
 }
 
 void why_threads_deinit(struct why_threads *t)
@@ -359,9 +425,10 @@ void why_threads_deinit(struct why_threads *t)
 		why_lines_free(t->at[i].lines, t->at[i].n);
 		fold_deinit(&t->at[i].fold);
 	}
-	for (uint32_t i = 0; i < t->n_tasks && t->own; i++)
-		close_task(&t->own[i]);
-	free(t->own);
+	for (uint32_t i = 0; i < t->n_tasks; i++)
+		close_task(&t->tasks[i].own);
+	brought_deinit(&t->brought);
+	families_deinit(&t->families);
 	free(t->tasks);
 	free(t->at);
 	*t = (struct why_threads){0};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* threads.h: where a backward slice goes on in another thread: what it has read that this one
- * provably wrote (writers.h). There it follows data and, where asked, addresses, in a trace of that
- * thread's own; what that one read of others goes on in turn. */
+/* threads.h: where a backward slice goes on in another task, or at another moment of the same one:
+ * at memory that another thread provably wrote (writers.h), and at bytes that a write of the
+ * recording has brought (brought.h). There it follows data and, where asked, addresses, in a trace
+ * of that task's own; what that one read goes on in turn. */
 #ifndef USER_WHY_THREADS_H
 #define USER_WHY_THREADS_H
 
+#include "user/why/brought.h"
 #include "user/why/lines.h"
 
 struct why_thread {
@@ -16,10 +18,19 @@ struct why_thread {
 	uint64_t inexact; /* instructions of the task that rest on something assumed */
 };
 
+/* A task that is looked through. */
+struct why_task {
+	uint32_t task;
+	int32_t pid;	    /* of its process; -1: not known, as if it were that of all such */
+	bool looked;	    /* it was built to its end, unless nothing is known of it */
+	struct why_run own; /* with build NULL: nothing is */
+};
+
 struct why_threads {
-	uint32_t *tasks;     /* of the process */
-	struct why_run *own; /* one each, built to its end */
-	uint32_t n_tasks;
+	struct why_task *tasks; /* of the processes that the slice came to, all of each */
+	uint32_t n_tasks, room_tasks;
+	struct families families;
+	struct brought brought;
 	struct why_thread *at;
 	size_t n;
 	uint64_t reads;	     /* instances that read what may be others', */
@@ -32,9 +43,13 @@ struct why_threads {
 		other; /* tasks of the first one of @beside: who read it, who may have written it */
 };
 
-/* Builds the traces of all threads, and tells that of @w which bytes no other one has written: its
- * slices go on there. 0 or -ENOMEM. */
+/* Where the process has several threads, builds the traces of all of them, and tells that of @w
+ * which bytes no other one has written: its slices go on there. 0 or -errno. */
 int why_threads_open(struct why_run *w, const struct why_options *o, struct why_threads *out);
+/* What the slice of @w has read of files, pipes and sockets: what nobody has brought there becomes
+ * input of @fold. 0 or -ENOMEM. */
+int why_threads_take(const struct why_run *w, const struct fold_foreigns *read, struct fold *fold,
+		     struct why_threads *out);
 /* Goes on from what the slice of @w has read of others. 0 or -ENOMEM. */
 int why_threads_follow(struct why_run *w, const struct why_options *o,
 		       const struct fold_foreigns *foreign, struct why_threads *out);
