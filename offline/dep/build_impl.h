@@ -167,10 +167,10 @@ struct dep_stream *dep_stream(struct dep_build *b, int64_t fd);
 int dep_file_fd(struct dep_build *b, uint64_t addr);
 /* A system call has filled memory from @c's descriptor. */
 void dep_stream_kernel(struct dep_build *b, const struct capture *c);
-/* moved.c: it was an input, of @n bytes that are definitions from @def on, in @c's ranges from
+/* moved.c: it was an input, of @n bytes that are the first definitions of @e, in @c's ranges from
  * @range on; or may be an output. */
-void dep_moved_input(struct dep_build *b, const struct capture *c, uint32_t range, uint32_t def,
-		     uint64_t n);
+void dep_moved_input(struct dep_build *b, const struct capture *c, uint32_t range,
+		     const struct dep_event *e, uint64_t n);
 void dep_moved_output(struct dep_build *b, const struct capture *c, bool inside);
 /* The event (the last one) has given @n bytes to stdio. */
 void dep_moved_given(struct dep_build *b, int fd, uint64_t n);

@@ -91,7 +91,8 @@ struct dep_moved {
 	bool output, kept_back;
 	bool known; /* its bytes are in dep_trace.bytes, from @first_byte on */
 	uint32_t len;
-	uint32_t first_def; /* of an input: one for each byte */
+	uint32_t first_def; /* of an input: one for each byte; */
+	uint64_t at;	    /* and the first one's place in all that was read of the descriptor */
 	uint64_t first_run; /* of an output: in dep_trace.moved_runs, to those of the next; or */
 	uint64_t place;	    /* where it begins in what stdio was given */
 	uint64_t first_byte;

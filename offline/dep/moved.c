@@ -48,14 +48,15 @@ static struct dep_moved *add(struct dep_build *b, const struct capture *c, uint6
 	return m;
 }
 
-void dep_moved_input(struct dep_build *b, const struct capture *c, uint32_t range, uint32_t def,
-		     uint64_t n)
+void dep_moved_input(struct dep_build *b, const struct capture *c, uint32_t range,
+		     const struct dep_event *e, uint64_t n)
 {
 	struct dep_trace *t = &b->trace;
 	struct dep_moved *m = n < MOVED_MAX ? add(b, c, n) : NULL;
 	if (!m)
 		return;
-	m->first_def = def;
+	m->first_def = e->first_def;
+	m->at = e->offset;
 	for (uint32_t i = range; i < c->n_ranges && t->n_bytes < m->first_byte + n; i++) {
 		const struct capture_range *r = &c->ranges[i];
 		uint64_t left = m->first_byte + n - t->n_bytes;

@@ -99,7 +99,7 @@ void dep_stream_kernel(struct dep_build *b, const struct capture *c)
 		offset += r->len;
 	}
 	if (e && offset > before)
-		dep_moved_input(b, c, first, e->first_def, offset - before);
+		dep_moved_input(b, c, first, e, offset - before);
 	for (uint32_t i = 0; e && i < c->n_ranges; i++)
 		if (i < first || i >= end)
 			shadow_set(&b->shadow, c->ranges[i].addr, c->ranges[i].len,

@@ -27,6 +27,8 @@ struct slice_criterion {
 		       */
 	bool decided; /* with control: and what decided that instruction @moment was reached */
 	uint64_t moment;
+	uint64_t **tainted; /* forward: where to put a bit for each definition that is in the slice,
+			       which the caller frees; NULL */
 };
 
 /* One instance: an instruction (@event NULL, or a string instruction's), or an event. */

@@ -109,25 +109,19 @@ static void note_end(struct brought *b, const struct passage *p, uint64_t bytes)
 	}
 }
 
-static int take_passage(struct brought *b, uint32_t task, const struct fold_input *in,
-			uint64_t done, const struct passage *p, struct fold *fold)
+/* What of @all (its from.bytes) was not asked for yet. 0 or -ENOMEM. */
+static int take_new(struct brought *b, const struct brought_piece *all)
 {
-	if (p->kind != PASSAGE_FROM)
-		fold_add_input(fold, in->fd, in->at + done, p->bytes);
-	if (p->kind == PASSAGE_NONE)
-		return 0;
-	struct brought_call *c = call_of(b, task, in->order);
-	if (!c || !room_for(c, in->offset + in->n))
+	const struct passage *p = &all->from;
+	struct brought_call *c = call_of(b, all->task, all->order);
+	if (!c || !room_for(c, all->offset + p->bytes))
 		return -ENOMEM;
 	for (uint64_t i = 0, n; i < p->bytes; i += n) {
 		bool asked;
-		n = ask(c, in->offset + done + i, p->bytes - i, &asked);
-		struct brought_piece piece = {.task = task,
-					      .order = in->order,
-					      .offset = in->offset + done + i,
-					      .fd = in->fd,
-					      .at = in->at + done + i,
-					      .from = *p};
+		n = ask(c, all->offset + i, p->bytes - i, &asked);
+		struct brought_piece piece = *all;
+		piece.offset += i;
+		piece.at += i;
 		piece.from.offset += i;
 		piece.from.bytes = n;
 		if (asked)
@@ -140,6 +134,20 @@ static int take_passage(struct brought *b, uint32_t task, const struct fold_inpu
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static int take_passage(struct brought *b, uint32_t task, const struct fold_input *in,
+			uint64_t done, const struct passage *p, struct fold *fold)
+{
+	struct brought_piece piece = {.task = task,
+				      .order = in->order,
+				      .offset = in->offset + done,
+				      .fd = in->fd,
+				      .at = in->at + done,
+				      .from = *p};
+	if (p->kind != PASSAGE_FROM)
+		fold_add_input(fold, in->fd, in->at + done, p->bytes);
+	return p->kind == PASSAGE_NONE ? 0 : take_new(b, &piece);
 }
 
 int brought_take(struct brought *b, uint32_t task, const struct fold_foreigns *read,
@@ -173,8 +181,8 @@ static bool same_bytes(const struct brought_piece *p, const struct dep_trace *re
 
 static int answer(struct brought *b, struct brought_piece *p, const struct brought_ask *ask)
 {
-	const struct dep_build *writer = ask->build(ask->ctx, p->from.task);
-	const struct dep_build *reader = ask->build(ask->ctx, p->task);
+	const struct dep_build *writer = ask->build(ask->build_ctx, p->from.task);
+	const struct dep_build *reader = ask->build(ask->build_ctx, p->task);
 	const struct dep_trace *t = writer ? dep_build_trace(writer) : NULL;
 	const struct dep_moved *w = t ? dep_trace_moved(t, p->from.order) : NULL;
 	if (!w || !w->output || p->from.offset + p->from.bytes > w->len) {
@@ -212,6 +220,97 @@ int brought_answer(struct brought *b, const struct brought_ask *ask)
 	int err = 0;
 	for (; b->done < b->n && !err; b->done++)
 		err = answer(b, &b->pieces[b->done], ask);
+	return err;
+}
+
+/* --- onward ---------------------------------------------------------------------------------- */
+
+struct sending {
+	struct brought *b;
+	const uint8_t *sent; /* of each byte of the write, whether it is in the slice */
+	int err;
+};
+
+static void take_reader(void *ctx, uint32_t task, uint64_t order, uint64_t offset,
+			const struct passage *p)
+{
+	struct sending *s = ctx;
+	bool from = p->kind == PASSAGE_FROM || p->kind == PASSAGE_INSIDE;
+	for (uint64_t i = 0, n = 1; i < p->bytes && !s->err; i += n, n = 1) {
+		struct brought_piece piece = {
+			.task = task, .order = order, .offset = offset + i, .from = *p};
+		if (!from) {
+			n = p->bytes;
+		} else if (!s->sent[p->offset + i]) {
+			continue;
+		} else {
+			while (i + n < p->bytes && s->sent[p->offset + i + n])
+				n++;
+			piece.from.offset += i;
+		}
+		piece.from.bytes = n;
+		s->err = take_new(s->b, &piece);
+	}
+}
+
+int brought_send(struct brought *b, uint32_t task, const struct dep_build *build,
+		 const uint64_t *tainted)
+{
+	const struct dep_trace *t = dep_build_trace(build);
+	struct sending s = {.b = b};
+	for (uint64_t i = 0; i < t->n_moved && !s.err; i++) {
+		const struct dep_moved *m = &t->moved[i];
+		uint8_t *sent = m->output ? calloc(m->len + 1, 1) : NULL;
+		bool any = false;
+		if (m->output && !sent)
+			return -ENOMEM;
+		for (uint32_t k = 0; k < m->len && m->output; k++) {
+			uint32_t def;
+			uint64_t count;
+			sent[k] = dep_build_sent(build, m, k, &def, &count) &&
+				  tainted[def / 64] >> def % 64 & 1;
+			any |= sent[k];
+		}
+		s.sent = sent;
+		if (any)
+			passages_on(b->passages, task, m->order, take_reader, &s);
+		free(sent);
+	}
+	return s.err;
+}
+
+static int answer_onward(struct brought *b, struct brought_piece *p, const struct brought_ask *ask)
+{
+	const struct dep_build *writer = ask->build(ask->build_ctx, p->from.task);
+	const struct dep_build *reader = ask->build(ask->build_ctx, p->task);
+	const struct dep_trace *t = reader ? dep_build_trace(reader) : NULL;
+	const struct dep_trace *from = writer ? dep_build_trace(writer) : NULL;
+	const struct dep_moved *r = t ? dep_trace_moved(t, p->order) : NULL;
+	const struct dep_moved *w = from ? dep_trace_moved(from, p->from.order) : NULL;
+	if (!r || r->output || !w || p->offset + p->from.bytes > r->len)
+		p->end = BROUGHT_UNTOLD;
+	else if (!same_bytes(p, t, from, w))
+		p->end = BROUGHT_DIFFER;
+	if (p->end) {
+		b->ends[p->end] += p->from.bytes;
+		return 0;
+	}
+	p->fd = r->fd;
+	p->at = r->at + p->offset;
+	p->writer_fd = w->fd;
+	b->followed += p->from.bytes;
+	for (uint64_t i = 0; i < p->from.bytes; i++)
+		if (!ask->start(ask->ctx, p->task, r->first_def + (uint32_t)(p->offset + i),
+				r->count))
+			return -ENOMEM;
+	return 0;
+}
+
+int brought_answer_onward(struct brought *b, const struct brought_ask *ask)
+{
+	int err = 0;
+	for (; b->done < b->n && !err; b->done++)
+		err = answer_onward(b, &b->pieces[b->done], ask);
 	return err;
 }
 

@@ -50,12 +50,19 @@ int brought_take(struct brought *b, uint32_t task, const struct fold_foreigns *r
 struct brought_ask {
 	/* What @task did, to its end; NULL: not known. */
 	const struct dep_build *(*build)(void *ctx, uint32_t task);
+	void *build_ctx;
 	/* A definition that the slice goes on at. False: out of memory. */
 	bool (*start)(void *ctx, uint32_t task, uint32_t def, uint64_t count);
 	void *ctx;
 };
 /* Answers the pieces that are new. 0 or -ENOMEM. */
 int brought_answer(struct brought *b, const struct brought_ask *ask);
+/* The other way: all reads that got something of the definitions @tainted (a bit each) of @task,
+ * which it has written, become pieces. 0 or -ENOMEM. */
+int brought_send(struct brought *b, uint32_t task, const struct dep_build *build,
+		 const uint64_t *tainted);
+/* As brought_answer(): the slice goes on at what was read. */
+int brought_answer_onward(struct brought *b, const struct brought_ask *ask);
 /* The bytes of pieces that are new are left out. */
 void brought_leave(struct brought *b);
 /* Why a slice ends there, in words. */

@@ -426,9 +426,17 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 		s->fold.trace = dep_build_trace(w->build);
 		err = fold_keep_members(&s->fold);
 	}
+	uint64_t *tainted = NULL;
+	bool onward = o->forward && !o->both;
+	if (onward)
+		w->criterion.tainted = &tainted;
 	err = err ? err
 		  : one_slice(w, &w->criterion, o->follow, w->control, !o->forward || o->both,
 			      o->forward || o->both, &s->fold);
+	w->criterion.tainted = NULL;
+	if (!err && onward)
+		err = why_threads_onward(w, o, tainted, &s->threads);
+	free(tainted);
 	s->fold.foreign = NULL;
 	if (!err && !alone)
 		err = why_threads_take(w, &s->foreign, &s->fold, &s->threads);
@@ -440,10 +448,9 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 	for (size_t i = 0; !err && i < s->n; i++)
 		s->beside += s->lines[i].beside;
 	s->whole = s->n - s->beside;
-	if (err || alone || (!s->foreign.n && !s->foreign.calls && !s->threads.brought.n))
-		return err;
-	err = why_threads_follow(w, o, &s->foreign, &s->threads);
-	bool whole = !err && why_threads_whole(&s->threads);
+	if (!err && !alone && (s->foreign.n || s->foreign.calls || s->threads.brought.n))
+		err = why_threads_follow(w, o, &s->foreign, &s->threads);
+	bool whole = !err && !alone && why_threads_whole(&s->threads);
 	for (size_t i = 0; i < s->n && whole; i++)
 		goes_on(&s->lines[i]);
 	for (size_t i = 0; i < s->threads.n && !err; i++)

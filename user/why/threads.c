@@ -37,6 +37,7 @@ struct follow {
 	VEC(struct written_byte) bytes;
 	VEC(struct start) starts;
 	size_t begun; /* of starts */
+	struct brought_ask ask;
 };
 
 /* --- reads ----------------------------------------------------------------------------------- */
@@ -73,20 +74,12 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static struct why_task *find_task(const struct why_threads *t, uint32_t task)
-{
-	for (uint32_t i = 0; i < t->n_tasks; i++)
-		if (t->tasks[i].task == task)
-			return &t->tasks[i];
-	return NULL;
-}
-
 /* The bytes of the reads of process @pid that are new. */
 static bool list_bytes(struct follow *f, int32_t pid)
 {
 	f->bytes.n = 0;
 	for (size_t i = f->done; i < f->reads.n; i++) {
-		if (find_task(f->out, f->reads.at[i].task)->pid != pid)
+		if (why_tasks_find(&f->out->tasks, f->reads.at[i].task)->pid != pid)
 			continue;
 		for (uint32_t k = 0; k < f->reads.at[i].what.len; k++) {
 			const struct read_of *r = &f->reads.at[i];
@@ -117,7 +110,7 @@ static bool answer(struct follow *f, int32_t pid)
 	struct why_threads *out = f->out;
 	for (size_t at = f->done; at < f->reads.n; at++) {
 		const struct read_of *r = &f->reads.at[at];
-		if (find_task(out, r->task)->pid != pid)
+		if (why_tasks_find(&out->tasks, r->task)->pid != pid)
 			continue;
 		bool beside = false, untold = false, made = false, fine = true;
 		for (uint32_t i = 0; i < f->bytes.n && fine; i++) {
@@ -201,27 +194,6 @@ static int slice_task(struct follow *f, struct why_run *own, uint32_t task)
 
 /* --- rounds ---------------------------------------------------------------------------------- */
 
-static int open_task(const struct why_run *w, uint32_t task, struct why_run *own)
-{
-	struct pugmark_diag diag;
-	*own = *w;
-	own->task = task;
-	own->build = NULL;
-	own->run = NULL;
-	int err = value_run_new(w->replay, task, &own->run, &diag);
-	if (!err && dep_build_new(own->run, &own->build))
-		err = -ENOMEM;
-	return err;
-}
-
-static void close_task(struct why_run *own)
-{
-	dep_build_free(own->build);
-	value_run_free(own->run);
-	own->build = NULL;
-	own->run = NULL;
-}
-
 /* Folds are made whole, lines with values. The traces must be there still. */
 static int finish(struct follow *f, struct why_run *own)
 {
@@ -232,7 +204,8 @@ static int finish(struct follow *f, struct why_run *own)
 		t->fold.trace = dep_build_trace(own->build);
 		fold_finish(&t->fold);
 		if (t->fold.no_memory ||
-		    why_lines(own, &t->fold, f->o->instructions, false, &t->lines, &t->n))
+		    why_lines(own, &t->fold, f->o->instructions, f->o->forward, &t->lines,
+			      &t->n))
 			return -ENOMEM;
 		why_lines_values(own, t->lines, t->n < f->o->limit ? t->n : f->o->limit);
 	}
@@ -242,20 +215,18 @@ static int finish(struct follow *f, struct why_run *own)
 /* Builds the trace of @t anew, to its end, with who wrote the bytes of this round. */
 static int look(struct follow *f, struct why_task *t)
 {
-	close_task(&t->own);
-	int err = open_task(f->w, t->task, &t->own);
-	t->looked = true;
+	why_task_close(t);
+	int err = why_task_open(&f->out->tasks, t);
 	if (!err)
 		return writers_look(t->own.build, t->task, f->bytes.at, f->bytes.n);
 	/* None of its values are known. */
 	for (uint32_t k = 0; k < f->bytes.n; k++)
 		f->bytes.at[k].untold = t->task;
-	close_task(&t->own);
 	return err == -ENOMEM ? err : 0;
 }
 
 struct whose {
-	const struct why_threads *t;
+	const struct why_tasks *t;
 	const struct why_task *of;
 };
 
@@ -263,9 +234,9 @@ struct whose {
 static bool is_theirs(void *ctx, uint64_t addr, uint32_t len)
 {
 	const struct whose *w = ctx;
-	for (uint32_t i = 0; i < w->t->n_tasks; i++) {
-		const struct why_run *other = &w->t->tasks[i].own;
-		if (w->t->tasks[i].task == w->of->task || w->t->tasks[i].pid != w->of->pid)
+	for (uint32_t i = 0; i < w->t->n; i++) {
+		const struct why_run *other = &w->t->at[i].own;
+		if (w->t->at[i].task == w->of->task || w->t->at[i].pid != w->of->pid)
 			continue;
 		if (!other->build || value_run_gap(other->run)->text[0])
 			return true;
@@ -276,7 +247,7 @@ static bool is_theirs(void *ctx, uint64_t addr, uint32_t len)
 	return false;
 }
 
-static void settle(const struct why_threads *t, const struct why_task *task,
+static void settle(const struct why_tasks *t, const struct why_task *task,
 		   struct dep_build *build)
 {
 	struct whose whose = {t, task};
@@ -287,60 +258,27 @@ static void settle(const struct why_threads *t, const struct why_task *task,
 /* Process @pid: looks it through, if it was not or was read by others, and says who wrote. */
 static int look_at_process(struct follow *f, int32_t pid)
 {
-	struct why_threads *t = f->out;
+	struct why_tasks *t = &f->out->tasks;
 	int err = list_bytes(f, pid) ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++)
-		if (t->tasks[i].pid == pid && (f->bytes.n || !t->tasks[i].looked))
-			err = look(f, &t->tasks[i]);
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++)
-		if (t->tasks[i].pid == pid)
-			settle(t, &t->tasks[i], t->tasks[i].own.build);
+	for (uint32_t i = 0; i < t->n && !err; i++)
+		if (t->at[i].pid == pid && (f->bytes.n || !t->at[i].looked))
+			err = look(f, &t->at[i]);
+	for (uint32_t i = 0; i < t->n && !err; i++)
+		if (t->at[i].pid == pid)
+			settle(t, &t->at[i], t->at[i].own.build);
 	return err ? err : answer(f, pid) ? 0 : -ENOMEM;
-}
-
-/* Adds @task and all that share its memory. */
-static bool add_process(struct follow *f, uint32_t task)
-{
-	struct why_threads *t = f->out;
-	const struct family_task *self = families_find(&t->families, task);
-	uint32_t n;
-	const uint32_t *all = captures_tasks(value_replay_captures(f->w->replay), &n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct family_task *other = families_find(&t->families, all[i]);
-		if (find_task(t, all[i]) ||
-		    (all[i] != task && self && other && other->pid != self->pid))
-			continue;
-		if (t->n_tasks == t->room_tasks) {
-			uint32_t room = 2 * t->room_tasks + 8;
-			struct why_task *tasks = realloc(t->tasks, room * sizeof(*tasks));
-			if (!tasks)
-				return false;
-			t->tasks = tasks;
-			t->room_tasks = room;
-		}
-		t->tasks[t->n_tasks++] =
-			(struct why_task){.task = all[i], .pid = self && other ? self->pid : -1};
-	}
-	return true;
-}
-
-static const struct dep_build *build_of(void *ctx, uint32_t task)
-{
-	const struct follow *f = ctx;
-	const struct why_task *t = find_task(f->out, task);
-	return t ? t->own.build : task == f->w->task ? f->w->build : NULL;
 }
 
 /* All processes that are known of; each is looked at once, by the first of its tasks. */
 static int look_at_all(struct follow *f)
 {
-	const struct why_threads *t = f->out;
+	const struct why_tasks *t = &f->out->tasks;
 	int err = 0;
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
+	for (uint32_t i = 0; i < t->n && !err; i++) {
 		uint32_t first = 0;
-		while (t->tasks[first].pid != t->tasks[i].pid)
+		while (t->at[first].pid != t->at[i].pid)
 			first++;
-		err = first == i ? look_at_process(f, t->tasks[i].pid) : 0;
+		err = first == i ? look_at_process(f, t->at[i].pid) : 0;
 	}
 	f->done = f->reads.n;
 	return err;
@@ -349,18 +287,17 @@ static int look_at_all(struct follow *f)
 /* One round over all tasks. */
 static int go_round(struct follow *f)
 {
-	struct why_threads *t = f->out;
-	struct brought *b = &t->brought;
-	struct brought_ask ask = {build_of, add_start, f};
+	struct why_tasks *t = &f->out->tasks;
+	struct brought *b = &f->out->brought;
 	for (size_t i = b->done; i < b->n; i++)
-		if (!add_process(f, b->pieces[i].from.task))
+		if (!why_tasks_add(t, b->pieces[i].from.task))
 			return -ENOMEM;
 	int err = look_at_all(f);
-	err = err ? err : brought_answer(b, &ask);
+	err = err ? err : brought_answer(b, &f->ask);
 	size_t end = f->starts.n;
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++)
-		if (t->tasks[i].own.build)
-			err = slice_task(f, &t->tasks[i].own, t->tasks[i].task);
+	for (uint32_t i = 0; i < t->n && !err; i++)
+		if (t->at[i].own.build)
+			err = slice_task(f, &t->at[i].own, t->at[i].task);
 	f->begun = end;
 	return err;
 }
@@ -368,17 +305,16 @@ static int go_round(struct follow *f)
 int why_threads_open(struct why_run *w, const struct why_options *o, struct why_threads *out)
 {
 	struct follow f = {.w = w, .o = o, .out = out};
-	struct pugmark_diag diag;
 	*out = (struct why_threads){0};
-	int err = families_read(o->dir, &out->families, &diag);
+	int err = why_tasks_init(&out->tasks, w, o->dir);
 	if (!err)
 		err = brought_init(&out->brought, value_replay_captures(w->replay),
-				   &out->families);
+				   &out->tasks.families);
 	if (err || !dep_build_trace(w->build)->n_spans)
 		return err;
-	err = add_process(&f, w->task) ? look_at_all(&f) : -ENOMEM;
+	err = why_tasks_add(&out->tasks, w->task) ? look_at_all(&f) : -ENOMEM;
 	if (!err)
-		settle(out, find_task(out, w->task), w->build);
+		settle(&out->tasks, why_tasks_find(&out->tasks, w->task), w->build);
 	return err;
 }
 
@@ -392,6 +328,7 @@ int why_threads_follow(struct why_run *w, const struct why_options *o,
 		       const struct fold_foreigns *foreign, struct why_threads *out)
 {
 	struct follow f = {.w = w, .o = o, .out = out};
+	f.ask = (struct brought_ask){why_tasks_build, &out->tasks, add_start, &f};
 	struct brought *b = &out->brought;
 	int most = BROUGHT_ROUNDS;
 	out->calls = foreign->calls;
@@ -403,13 +340,90 @@ int why_threads_follow(struct why_run *w, const struct why_options *o,
 	}
 	out->left_out += f.reads.n - f.done;
 	brought_leave(b);
-	for (uint32_t i = 0; i < out->n_tasks && !err; i++)
-		if (out->tasks[i].own.build)
-			err = finish(&f, &out->tasks[i].own);
+	for (uint32_t i = 0; i < out->tasks.n && !err; i++)
+		if (out->tasks.at[i].own.build)
+			err = finish(&f, &out->tasks.at[i].own);
 	for (size_t i = 0; i < out->n; i++)
 		out->calls += out->at[i].calls;
 	VEC_FREE(&f.reads);
 	VEC_FREE(&f.bytes);
+	VEC_FREE(&f.starts);
+	return err;
+}
+
+/* --- forward --------------------------------------------------------------------------------- */
+
+/* The forward slice in one task from all reads that are known to have got something of it, and what
+ * of that was written on. */
+static int onward_task(struct follow *f, struct why_task *task)
+{
+	const struct dep_trace *t = dep_build_trace(task->own.build);
+	struct brought *b = &f->out->brought;
+	uint32_t *defs = calloc(f->starts.n + 1, sizeof(*defs)), n = 0;
+	uint64_t *tainted = NULL, count = UINT64_MAX;
+	bool fresh = false;
+	for (size_t i = 0; defs && i < f->starts.n; i++) {
+		const struct start *s = &f->starts.at[i];
+		if (s->task != task->task)
+			continue;
+		defs[n++] = s->def;
+		count = s->count < count ? s->count : count;
+		fresh |= i >= f->begun;
+	}
+	struct why_thread *thread = fresh ? thread_of(f->out, task->task) : NULL;
+	int err = !defs || (fresh && !thread) ? -ENOMEM : 0;
+	if (!err && thread) {
+		struct slice_criterion c = {.count = count,
+					    .defs = defs,
+					    .n_defs = n,
+					    .events = true,
+					    .tainted = &tainted};
+		fold_deinit(&thread->fold);
+		thread->fold = (struct fold){.trace = t};
+		err = slice_forward(t, &c, f->o->follow, NULL, fold_visit, &thread->fold);
+		err = err ? err : brought_send(b, task->task, task->own.build, tainted);
+	}
+	free(tainted);
+	free(defs);
+	return err;
+}
+
+static int onward_round(struct follow *f)
+{
+	struct why_tasks *t = &f->out->tasks;
+	struct brought *b = &f->out->brought;
+	int err = 0;
+	for (size_t i = b->done; i < b->n; i++)
+		if (!why_tasks_add(t, b->pieces[i].task))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < t->n && !err; i++)
+		if (!t->at[i].looked)
+			err = look(f, &t->at[i]);
+	err = err ? err : brought_answer_onward(b, &f->ask);
+	size_t end = f->starts.n;
+	for (uint32_t i = 0; i < t->n && !err; i++)
+		if (t->at[i].own.build)
+			err = onward_task(f, &t->at[i]);
+	f->begun = end;
+	return err;
+}
+
+int why_threads_onward(struct why_run *w, const struct why_options *o, const uint64_t *tainted,
+		       struct why_threads *out)
+{
+	struct follow f = {.w = w, .o = o, .out = out};
+	struct brought *b = &out->brought;
+	f.ask = (struct brought_ask){why_tasks_build, &out->tasks, add_start, &f};
+	int err = why_tasks_init(&out->tasks, w, o->dir);
+	if (!err)
+		err = brought_init(b, value_replay_captures(w->replay), &out->tasks.families);
+	err = err ? err : brought_send(b, w->task, w->build, tainted);
+	for (int i = 0; i < BROUGHT_ROUNDS && !err && b->done < b->n; i++)
+		err = onward_round(&f);
+	brought_leave(b);
+	for (uint32_t i = 0; i < out->tasks.n && !err; i++)
+		if (out->tasks.at[i].own.build)
+			err = finish(&f, &out->tasks.at[i].own);
 	VEC_FREE(&f.starts);
 	return err;
 }
@@ -425,11 +439,8 @@ void why_threads_deinit(struct why_threads *t)
 		why_lines_free(t->at[i].lines, t->at[i].n);
 		fold_deinit(&t->at[i].fold);
 	}
-	for (uint32_t i = 0; i < t->n_tasks; i++)
-		close_task(&t->tasks[i].own);
 	brought_deinit(&t->brought);
-	families_deinit(&t->families);
-	free(t->tasks);
+	why_tasks_deinit(&t->tasks);
 	free(t->at);
 	*t = (struct why_threads){0};
 }

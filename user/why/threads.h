@@ -8,6 +8,7 @@
 
 #include "user/why/brought.h"
 #include "user/why/lines.h"
+#include "user/why/tasks.h"
 
 struct why_thread {
 	uint32_t task;
@@ -18,18 +19,8 @@ struct why_thread {
 	uint64_t inexact; /* instructions of the task that rest on something assumed */
 };
 
-/* A task that is looked through. */
-struct why_task {
-	uint32_t task;
-	int32_t pid;	    /* of its process; -1: not known, as if it were that of all such */
-	bool looked;	    /* it was built to its end, unless nothing is known of it */
-	struct why_run own; /* with build NULL: nothing is */
-};
-
 struct why_threads {
-	struct why_task *tasks; /* of the processes that the slice came to, all of each */
-	uint32_t n_tasks, room_tasks;
-	struct families families;
+	struct why_tasks tasks; /* of the processes that the slice came to, all of each */
 	struct brought brought;
 	struct why_thread *at;
 	size_t n;
@@ -53,6 +44,10 @@ int why_threads_take(const struct why_run *w, const struct fold_foreigns *read, 
 /* Goes on from what the slice of @w has read of others. 0 or -ENOMEM. */
 int why_threads_follow(struct why_run *w, const struct why_options *o,
 		       const struct fold_foreigns *foreign, struct why_threads *out);
+/* Goes on from what the forward slice of @w has written (@tainted: a bit for each of its
+ * definitions), where reads of the recording have got it, in these tasks. 0 or -ENOMEM. */
+int why_threads_onward(struct why_run *w, const struct why_options *o, const uint64_t *tainted,
+		       struct why_threads *out);
 /* Whether all that was read of others is followed. */
 bool why_threads_whole(const struct why_threads *threads);
 void why_threads_deinit(struct why_threads *threads);
