@@ -94,6 +94,8 @@ struct dep_build {
 	uint32_t others;	 /* the definition of the last DEP_OTHERS; 0: there was none */
 	uint64_t from;		 /* record behind which what comes next is executed */
 	bool crowded;		 /* others are awake now: all that can be written may be theirs */
+	bool (*theirs)(void *ctx, uint64_t addr); /* NULL, or whether they ever have */
+	void *theirs_ctx;
 	struct imports *imports; /* which memory functions write */
 };
 

@@ -73,12 +73,10 @@ struct dep_span {
 	uint64_t count, from, to;
 };
 
-/* Load word @load read @len bytes at @addr of which some may be others'. @own: what the word would
- * be if they are not. */
+/* Load word @load read @len bytes at @addr of which some may be others'. */
 struct dep_foreign {
 	uint64_t load, addr;
-	uint32_t len, own;
-	bool settled; /* they are not, and the word is that */
+	uint32_t len;
 };
 
 /* What a system call has written to, or read of, a descriptor (not what splice() and its like
@@ -89,7 +87,7 @@ struct dep_moved {
 	uint64_t count; /* instructions before it */
 	int32_t fd;
 	bool output, kept_back;
-	bool known; /* its bytes are in dep_trace.bytes, from @first_byte on */
+	bool known; /* its bytes, exact or assumed, are in dep_trace.bytes from @first_byte on */
 	uint32_t len;
 	uint32_t first_def; /* of an input: one for each byte; */
 	uint64_t at;	    /* and the first one's place in all that was read of the descriptor */
@@ -155,9 +153,13 @@ const struct dep_trace *dep_build_trace(const struct dep_build *build);
 uint32_t dep_build_def(struct dep_build *build, uint64_t addr);
 /* The definition that the task itself has made of it last, whoever wrote there since; 0: none. */
 uint32_t dep_build_own_def(struct dep_build *build, uint64_t addr);
-/* Settles the loads of which @theirs says that others have not written these bytes. */
-void dep_build_settle(struct dep_build *build,
-		      bool (*theirs)(void *ctx, uint64_t addr, uint32_t len), void *ctx);
+/* Of bytes that others may have written meanwhile it is asked whether they ever have, else all of
+ * them are theirs. To be told before the first step. */
+void dep_build_theirs(struct dep_build *build, bool (*theirs)(void *ctx, uint64_t addr), void *ctx);
+/* Tells of each page (addresses by 4096) that was written to, with the definition that the task
+ * itself has made last of each of its bytes; 0: none. */
+void dep_build_written(const struct dep_build *build,
+		       void (*fn)(void *ctx, uint64_t number, const uint32_t *defs), void *ctx);
 /* Of the call out that is not over, if there is one: the arguments that it reads and (@defs,
  * borrowed until the next step) the definitions of what it reads of memory, as far as is known. */
 bool dep_build_open_call(const struct dep_build *build, struct dep_units *units,

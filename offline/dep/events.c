@@ -22,6 +22,8 @@ uint32_t dep_def_at(struct dep_build *b, uint64_t addr)
 	uint32_t def = shadow_get(&b->shadow, addr);
 	if (def >= b->others && !b->crowded)
 		return def;
+	if (b->theirs && !b->theirs(b->theirs_ctx, addr))
+		return def;
 	const struct value_region *region = def ? NULL : value_memory_region(b->memory, addr);
 	return region && !(region->prot & VALUE_WRITE) ? 0 : b->others;
 }

@@ -101,7 +101,7 @@ static void take_piece(struct dep_build *b, struct dep_moved *m, struct dep_word
 	if (defs)
 		dep_note_bytes(b, defs, at, n);
 	m->known &= !value_memory_read(b->memory, at, t->bytes + t->n_bytes, n, &quality) &&
-		    quality == VALUE_EXACT;
+		    quality != VALUE_UNKNOWN;
 	t->n_bytes += n;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* channels.c KIND: reads N bytes, puts them in another order, and sends them in pieces through a channel
  * of that kind to a child or (KIND ends in +) a thread, which writes them out. Byte k of the output is byte
- * 7 * k % N of the input. Pieces are of 1 to 13 bytes; what is read is of other lengths. */
+ * 7 * k % N of the input. Pieces are of 1 to 13 bytes; what is read at once is as well, otherwise cut. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,12 +18,11 @@ enum { N = 500 };
 static char in[N], mixed[N], got[N];
 static int from, to, go[2];
 static const char *kind;
-static unsigned seed = 5;
 
-static int piece(int most)
+static int piece(unsigned *seed, int most)
 {
-	seed = seed * 1103515245 + 12345;
-	int n = 1 + (seed >> 16) % 13;
+	*seed = *seed * 1103515245 + 12345;
+	int n = 1 + (*seed >> 16) % 13;
 	return n < most ? n : most;
 }
 
@@ -35,8 +34,9 @@ static int is(const char *what)
 static void send_all(void)
 {
 	FILE *f = is("stdio") ? fdopen(to, "w") : NULL;
+	unsigned seed = 5;
 	for (int at = 0, n; at < N; at += n) {
-		n = piece(N - at);
+		n = piece(&seed, N - at);
 		struct iovec v[2] = {{mixed + at, n / 2}, {mixed + at + n / 2, n - n / 2}};
 		struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
 		if (f)
@@ -47,10 +47,8 @@ static void send_all(void)
 			sendmsg(to, &m, 0);
 		else if (is("tcp") || is("unix"))
 			send(to, mixed + at, n, 0);
-		else if (is("place")) /* the last half first, and what comes before it once more */
-			pwrite(to, mixed + (at + N / 2) % N, n < N - (at + N / 2) % N ? n : N - (at + N / 2) % N,
-			       (at + N / 2) % N),
-				pwrite(to, mixed + at, n, at);
+		else if (is("place")) /* some of it twice, and other bytes there before */
+			pwrite(to, mixed, n, at + 3 < N - n ? at + 3 : at), pwrite(to, mixed + at, n, at);
 		else
 			write(to, mixed + at, n);
 	}
@@ -62,10 +60,11 @@ static void get_all(void)
 {
 	FILE *f = is("stdio") ? fdopen(from, "r") : NULL;
 	int at = 0;
+	unsigned seed = 77;
 	if (is("file"))
 		lseek(from, 0, SEEK_SET);
 	for (int n = 1; at < N && n > 0; at += n) {
-		int want = 1 + piece(N - at) * 2;
+		int want = 1 + piece(&seed, N - at) * 2;
 		want = want < N - at ? want : N - at;
 		struct iovec v[2] = {{got + at, want / 3}, {got + at + want / 3, want - want / 3}};
 		struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};

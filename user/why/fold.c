@@ -179,7 +179,7 @@ static void note_foreign(struct fold *f, const struct slice_step *step)
 	uint64_t i = SEARCH_FIRST_NOT(0, t->n_foreign, k, t->foreign[k].load < step->load);
 	for (; i < t->n_foreign && t->foreign[i].load < step->load + step->insn->n_loads; i++) {
 		struct fold_foreign one = {step->count, t->foreign[i].addr, t->foreign[i].len};
-		f->no_memory |= !t->foreign[i].settled && !VEC_PUSH(f->foreign, one);
+		f->no_memory |= !VEC_PUSH(f->foreign, one);
 	}
 }
 

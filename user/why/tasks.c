@@ -16,6 +16,9 @@ void why_tasks_deinit(struct why_tasks *t)
 {
 	for (uint32_t i = 0; i < t->n; i++)
 		why_task_close(&t->at[i]);
+	for (uint32_t i = 0; i < t->n_processes; i++)
+		why_shared_free(t->processes[i].shared);
+	free(t->processes);
 	families_deinit(&t->families);
 	free(t->at);
 	*t = (struct why_tasks){0};
@@ -29,28 +32,53 @@ struct why_task *why_tasks_find(const struct why_tasks *t, uint32_t task)
 	return NULL;
 }
 
+/* Which bytes the @n threads @tasks of process @pid share; that of the first task is known. */
+static bool add_process(struct why_tasks *t, int32_t pid, const uint32_t *tasks, uint32_t n)
+{
+	bool own = false;
+	for (uint32_t i = 0; i < n; i++)
+		own |= tasks[i] == t->w->task;
+	if (n < 2 || (own && t->w->shared))
+		return true;
+	struct why_process *more =
+		realloc(t->processes, (t->n_processes + 1) * sizeof(*t->processes));
+	if (!more)
+		return false;
+	t->processes = more;
+	struct why_process *p = &more[t->n_processes];
+	p->pid = pid;
+	if (why_shared_new(t->w->replay, tasks, n, &p->shared))
+		return false;
+	t->n_processes++;
+	return true;
+}
+
 bool why_tasks_add(struct why_tasks *t, uint32_t task)
 {
 	const struct family_task *self = families_find(&t->families, task);
+	int32_t pid = self ? self->pid : -1;
 	uint32_t n;
-	const uint32_t *all = captures_tasks(value_replay_captures(t->w->replay), &n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct family_task *other = families_find(&t->families, all[i]);
-		if (why_tasks_find(t, all[i]) ||
-		    (all[i] != task && self && other && other->pid != self->pid))
+	if (why_tasks_find(t, task))
+		return true;
+	uint32_t *tasks =
+		why_threads_of(value_replay_captures(t->w->replay), &t->families, task, &n);
+	bool fine = tasks && add_process(t, pid, tasks, n);
+	for (uint32_t i = 0; i < n && fine; i++) {
+		if (why_tasks_find(t, tasks[i]))
 			continue;
 		if (t->n == t->room) {
 			uint32_t room = 2 * t->room + 8;
 			struct why_task *at = realloc(t->at, room * sizeof(*at));
+			fine = at;
 			if (!at)
-				return false;
+				break;
 			t->at = at;
 			t->room = room;
 		}
-		t->at[t->n++] =
-			(struct why_task){.task = all[i], .pid = self && other ? self->pid : -1};
+		t->at[t->n++] = (struct why_task){.task = tasks[i], .pid = pid};
 	}
-	return true;
+	free(tasks);
+	return fine;
 }
 
 int why_task_open(const struct why_tasks *t, struct why_task *task)
@@ -64,9 +92,18 @@ int why_task_open(const struct why_tasks *t, struct why_task *task)
 	int err = value_run_new(t->w->replay, task->task, &task->own.run, &diag);
 	if (!err && dep_build_new(task->own.run, &task->own.build))
 		err = -ENOMEM;
-	if (err)
+	if (err) {
 		why_task_close(task);
-	return err;
+		return err;
+	}
+	const struct family_task *self = families_find(&t->families, t->w->task);
+	bool own = !self || self->pid == task->pid;
+	if (own && t->w->shared)
+		why_shared_tell(t->w->shared, task->task, task->own.build);
+	for (uint32_t i = 0; i < t->n_processes; i++)
+		if (t->processes[i].pid == task->pid)
+			why_shared_tell(t->processes[i].shared, task->task, task->own.build);
+	return 0;
 }
 
 void why_task_close(struct why_task *task)

@@ -5,6 +5,7 @@
 
 #include "offline/capture/families.h"
 #include "user/why/criterion.h"
+#include "user/why/shared.h"
 
 struct why_task {
 	uint32_t task;
@@ -18,6 +19,13 @@ struct why_tasks {
 	struct families families;
 	struct why_task *at;
 	uint32_t n, room;
+	struct why_process *processes; /* that have several threads, but that of @w */
+	uint32_t n_processes;
+};
+
+struct why_process {
+	int32_t pid;
+	struct why_shared *shared;
 };
 
 /* Of the recording in @dir. 0 or -errno. */

@@ -178,6 +178,7 @@ static int slice_task(struct follow *f, struct why_run *own, uint32_t task)
 		value_machine_inexact(value_run_machine(own->run), &assumed, &unknown);
 		thread->inexact = assumed + unknown + value_run_supposed(own->run);
 		err = fold_foreigns_init(&foreign, t);
+		err = err ? err : fold_foreigns_ask(&foreign, defs, n, count, 0);
 		fold_deinit(&thread->fold);
 		thread->fold = (struct fold){.trace = t, .foreign = &foreign};
 		err = err ? err
@@ -225,36 +226,6 @@ static int look(struct follow *f, struct why_task *t)
 	return err == -ENOMEM ? err : 0;
 }
 
-struct whose {
-	const struct why_tasks *t;
-	const struct why_task *of;
-};
-
-/* Whether another task has ever written there, or nobody knows. */
-static bool is_theirs(void *ctx, uint64_t addr, uint32_t len)
-{
-	const struct whose *w = ctx;
-	for (uint32_t i = 0; i < w->t->n; i++) {
-		const struct why_run *other = &w->t->at[i].own;
-		if (w->t->at[i].task == w->of->task || w->t->at[i].pid != w->of->pid)
-			continue;
-		if (!other->build || value_run_gap(other->run)->text[0])
-			return true;
-		for (uint32_t k = 0; k < len; k++)
-			if (dep_build_own_def(other->build, addr + k))
-				return true;
-	}
-	return false;
-}
-
-static void settle(const struct why_tasks *t, const struct why_task *task,
-		   struct dep_build *build)
-{
-	struct whose whose = {t, task};
-	if (build)
-		dep_build_settle(build, is_theirs, &whose);
-}
-
 /* Process @pid: looks it through, if it was not or was read by others, and says who wrote. */
 static int look_at_process(struct follow *f, int32_t pid)
 {
@@ -263,9 +234,6 @@ static int look_at_process(struct follow *f, int32_t pid)
 	for (uint32_t i = 0; i < t->n && !err; i++)
 		if (t->at[i].pid == pid && (f->bytes.n || !t->at[i].looked))
 			err = look(f, &t->at[i]);
-	for (uint32_t i = 0; i < t->n && !err; i++)
-		if (t->at[i].pid == pid)
-			settle(t, &t->at[i], t->at[i].own.build);
 	return err ? err : answer(f, pid) ? 0 : -ENOMEM;
 }
 
@@ -292,6 +260,9 @@ static int go_round(struct follow *f)
 	for (size_t i = b->done; i < b->n; i++)
 		if (!why_tasks_add(t, b->pieces[i].from.task))
 			return -ENOMEM;
+	for (size_t i = f->done; i < f->reads.n; i++)
+		if (!why_tasks_add(t, f->reads.at[i].task))
+			return -ENOMEM;
 	int err = look_at_all(f);
 	err = err ? err : brought_answer(b, &f->ask);
 	size_t end = f->starts.n;
@@ -304,18 +275,11 @@ static int go_round(struct follow *f)
 
 int why_threads_open(struct why_run *w, const struct why_options *o, struct why_threads *out)
 {
-	struct follow f = {.w = w, .o = o, .out = out};
 	*out = (struct why_threads){0};
 	int err = why_tasks_init(&out->tasks, w, o->dir);
-	if (!err)
-		err = brought_init(&out->brought, value_replay_captures(w->replay),
-				   &out->tasks.families);
-	if (err || !dep_build_trace(w->build)->n_spans)
-		return err;
-	err = why_tasks_add(&out->tasks, w->task) ? look_at_all(&f) : -ENOMEM;
-	if (!err)
-		settle(&out->tasks, why_tasks_find(&out->tasks, w->task), w->build);
-	return err;
+	return err ? err
+		   : brought_init(&out->brought, value_replay_captures(w->replay),
+				  &out->tasks.families);
 }
 
 int why_threads_take(const struct why_run *w, const struct fold_foreigns *read, struct fold *fold,
@@ -414,9 +378,7 @@ int why_threads_onward(struct why_run *w, const struct why_options *o, const uin
 	struct follow f = {.w = w, .o = o, .out = out};
 	struct brought *b = &out->brought;
 	f.ask = (struct brought_ask){why_tasks_build, &out->tasks, add_start, &f};
-	int err = why_tasks_init(&out->tasks, w, o->dir);
-	if (!err)
-		err = brought_init(b, value_replay_captures(w->replay), &out->tasks.families);
+	int err = why_threads_open(w, o, out);
 	err = err ? err : brought_send(b, w->task, w->build, tainted);
 	for (int i = 0; i < BROUGHT_ROUNDS && !err && b->done < b->n; i++)
 		err = onward_round(&f);

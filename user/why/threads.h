@@ -34,8 +34,7 @@ struct why_threads {
 		other; /* tasks of the first one of @beside: who read it, who may have written it */
 };
 
-/* Where the process has several threads, builds the traces of all of them, and tells that of @w
- * which bytes no other one has written: its slices go on there. 0 or -errno. */
+/* 0 or -errno. */
 int why_threads_open(struct why_run *w, const struct why_options *o, struct why_threads *out);
 /* What the slice of @w has read of files, pipes and sockets: what nobody has brought there becomes
  * input of @fold. 0 or -ENOMEM. */
