@@ -89,7 +89,7 @@ static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t le
 	bool same = len == 8   ? shadow_same_8(at)
 		    : len == 4 ? shadow_same_4(at)
 			       : shadow_same(at, len);
-	return same ? *at : several(b, addr, len);
+	return same && (*at || !b->trace.n_born) ? *at : several(b, addr, len);
 }
 
 /* --- blocks ---------------------------------------------------------------------------------- */
@@ -278,6 +278,7 @@ static void take_kernel(struct dep_build *b, const struct capture *c)
 		dep_add_event(b, &(struct dep_event){.kind = DEP_SIGNAL_END, .id = id});
 		return;
 	}
+	dep_born_fork(b, c);
 	dep_stream_kernel(b, c);
 }
 
@@ -371,6 +372,7 @@ int dep_build_new(struct value_run *run, struct dep_build **out)
 		dep_build_free(b);
 		return -ENOMEM;
 	}
+	dep_born_begin(b);
 	value_run_crossings(run, crossing, b);
 	*out = b;
 	return 0;
@@ -393,6 +395,8 @@ void dep_build_free(struct dep_build *b)
 	free(t->moved);
 	free(t->moved_runs);
 	free(t->bytes);
+	free(t->born);
+	free(t->forks);
 	free(t->marks);
 	free(t->spans);
 	free(t->foreign);

@@ -174,6 +174,11 @@ void dep_stream_kernel(struct dep_build *b, const struct capture *c);
 void dep_moved_input(struct dep_build *b, const struct capture *c, uint32_t range,
 		     const struct dep_event *e, uint64_t n);
 void dep_moved_output(struct dep_build *b, const struct capture *c, bool inside);
+/* born.c: the memory of a process that was forked gets its definitions; that of the byte at @addr
+ * (0: it has none); a call may have forked one. */
+void dep_born_begin(struct dep_build *b);
+uint32_t dep_born_def(const struct dep_build *b, uint64_t addr);
+void dep_born_fork(struct dep_build *b, const struct capture *c);
 /* The event (the last one) has given @n bytes to stdio. */
 void dep_moved_given(struct dep_build *b, int fd, uint64_t n);
 /* The definitions of @n bytes from where stdio stands, which goes on by them. */

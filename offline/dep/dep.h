@@ -30,6 +30,8 @@ enum dep_event_kind {
 		     */
 	DEP_SIGNAL, /* a handler runs next; its end has the same @id */
 	DEP_SIGNAL_END, /* registers are those of the signal again */
+	DEP_BORN,   /* the process was forked: a definition for each byte that may be written, as
+		       its parent had it (dep_trace.born) */
 	DEP_OTHERS, /* other threads were awake: its one definition is of what they may have written
 		     */
 };
@@ -95,6 +97,17 @@ struct dep_moved {
 	uint64_t place;	    /* where it begins in what stdio was given */
 	uint64_t first_byte;
 };
+/* Memory that a process began with. */
+struct dep_born {
+	uint64_t addr, len;
+	uint32_t first_def;
+};
+
+/* A task was forked by the call of that record. */
+struct dep_fork {
+	uint64_t order, count; /* instructions before it */
+};
+
 /* Every so many items: where the scan stands before item @item. */
 struct dep_mark {
 	uint64_t item, count, load;
@@ -120,6 +133,10 @@ struct dep_trace {
 	uint64_t n_moved_runs, room_moved_runs;
 	uint8_t *bytes;
 	uint64_t n_bytes, room_bytes;
+	struct dep_born *born; /* by address */
+	uint32_t n_born;
+	struct dep_fork *forks; /* by order */
+	uint64_t n_forks, room_forks;
 	struct dep_span *spans;
 	uint64_t n_spans, room_spans;
 	struct dep_foreign *foreign;

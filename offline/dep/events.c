@@ -20,6 +20,8 @@ uint32_t dep_new_defs(struct dep_build *b, uint32_t n)
 uint32_t dep_def_at(struct dep_build *b, uint64_t addr)
 {
 	uint32_t def = shadow_get(&b->shadow, addr);
+	if (!def && b->trace.n_born)
+		def = dep_born_def(b, addr);
 	if (def >= b->others && !b->crowded)
 		return def;
 	if (b->theirs && !b->theirs(b->theirs_ctx, addr))

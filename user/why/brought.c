@@ -314,12 +314,38 @@ int brought_answer_onward(struct brought *b, const struct brought_ask *ask)
 	return err;
 }
 
-void brought_leave(struct brought *b)
+static int by_reader(const void *a, const void *b)
 {
+	const struct brought_piece *x = a, *y = b;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	if (x->fd != y->fd)
+		return x->fd < y->fd ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void brought_finish(struct brought *b)
+{
+	size_t n = 0;
 	for (; b->done < b->n; b->done++) {
 		b->pieces[b->done].end = BROUGHT_LEFT_OUT;
 		b->ends[BROUGHT_LEFT_OUT] += b->pieces[b->done].from.bytes;
 	}
+	if (b->n)
+		qsort(b->pieces, b->n, sizeof(*b->pieces), by_reader);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct brought_piece *p = &b->pieces[i];
+		struct brought_piece *last = n ? &b->pieces[n - 1] : NULL;
+		if (last && last->end == p->end && last->task == p->task && last->fd == p->fd &&
+		    last->at + last->from.bytes == p->at && last->from.task == p->from.task &&
+		    last->from.channel == p->from.channel && last->writer_fd == p->writer_fd)
+			last->from.bytes += p->from.bytes;
+		else
+			b->pieces[n++] = *p;
+	}
+	b->n = b->done = n;
 }
 
 const char *brought_why(unsigned end)

@@ -63,8 +63,8 @@ int brought_send(struct brought *b, uint32_t task, const struct dep_build *build
 		 const uint64_t *tainted);
 /* As brought_answer(): the slice goes on at what was read. */
 int brought_answer_onward(struct brought *b, const struct brought_ask *ask);
-/* The bytes of pieces that are new are left out. */
-void brought_leave(struct brought *b);
+/* The bytes of pieces that are new are left out; those that lie beside each other become one. */
+void brought_finish(struct brought *b);
 /* Why a slice ends there, in words. */
 const char *brought_why(unsigned end);
 /* "a pipe". */

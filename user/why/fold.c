@@ -108,6 +108,33 @@ static void note_input(struct fold *f, const struct slice_step *step)
 		(struct fold_input){e->order, off, n, e->fd, e->offset + off};
 }
 
+/* A run of bytes of the parent's. */
+static void note_born(struct fold *f, const struct slice_step *step)
+{
+	const struct dep_trace *t = f->trace;
+	struct fold_foreigns *to = f->foreign;
+	for (uint32_t i = 0; to && i < t->n_born; i++) {
+		const struct dep_born *b = &t->born[i];
+		uint32_t end = b->first_def + (uint32_t)b->len;
+		uint32_t from = step->first > b->first_def ? step->first : b->first_def;
+		uint32_t behind = step->last + 1 < end ? step->last + 1 : end;
+		if (from >= behind)
+			continue;
+		if (to->n_born == to->room_born) {
+			size_t room = 2 * to->room_born + 64;
+			struct fold_born *born = realloc(to->born, room * sizeof(*born));
+			if (!born) {
+				f->no_memory = true;
+				return;
+			}
+			to->born = born;
+			to->room_born = room;
+		}
+		to->born[to->n_born++] =
+			(struct fold_born){b->addr + (from - b->first_def), behind - from};
+	}
+}
+
 int fold_foreigns_init(struct fold_foreigns *f, const struct dep_trace *t)
 {
 	*f = (struct fold_foreigns){.defs = calloc(t->n_spans + 1, sizeof(*f->defs))};
@@ -132,6 +159,7 @@ void fold_foreigns_deinit(struct fold_foreigns *f)
 	free(f->at);
 	free(f->defs);
 	free(f->inputs);
+	free(f->born);
 }
 
 static bool is_foreign(const struct fold_foreigns *f, const uint32_t *defs, uint64_t n)
@@ -193,6 +221,8 @@ void fold_visit(void *ctx, const struct slice_step *step)
 	}
 	if (e && e->flags & DEP_INPUT && step->first)
 		note_input(f, step);
+	if (e && e->kind == DEP_BORN)
+		note_born(f, step);
 	f->instances += !e;
 	if (f->foreign)
 		note_foreign(f, step);

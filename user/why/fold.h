@@ -40,6 +40,11 @@ struct fold_input {
 	uint64_t at; /* in all that was read of the descriptor */
 };
 
+/* Bytes that a forked process has of its parent. */
+struct fold_born {
+	uint64_t addr, n;
+};
+
 struct fold_foreigns {
 	struct fold_foreign *at; /* a vector (offline/base/vec.h) */
 	uint32_t n, max;
@@ -48,6 +53,8 @@ struct fold_foreigns {
 	uint64_t calls; /* that read or copied what may be others': where is not told */
 	struct fold_input *inputs; /* which are in no fold's bytes then */
 	size_t n_inputs, room_inputs;
+	struct fold_born *born;
+	size_t n_born, room_born;
 };
 
 struct fold {

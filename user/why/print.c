@@ -144,6 +144,11 @@ static void print_threads(const struct slice *s, const struct why_options *o)
 {
 	const struct why_threads *t = &s->threads;
 	print_brought(&t->brought);
+	if (t->forked.untold)
+		printf("the slice ends at %" PRIu64
+		       " bytes that a forked process had of its parent, "
+		       "whose values are not known there\n",
+		       t->forked.untold);
 	if (t->reads || t->left_out)
 		printf("read of what other threads may have written: %" PRIu64
 		       " times; by one that is told below or as at the start: %" PRIu64 "\n",
@@ -280,6 +285,7 @@ static void json_threads(const struct slice *s, const struct why_options *o)
 {
 	const struct why_threads *t = &s->threads;
 	json_brought(&t->brought);
+	printf(",\"forked_untold\":%" PRIu64, t->forked.untold);
 	printf(",\"of_others\":{\"reads\":%" PRIu64 ",\"from_start\":%" PRIu64
 	       ",\"beside\":%" PRIu64 ",\"untold\":%" PRIu64 ",\"left_out\":%" PRIu64
 	       ",\"calls\":%" PRIu64 "},\"threads\":[",
@@ -427,7 +433,9 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 		err = fold_keep_members(&s->fold);
 	}
 	uint64_t *tainted = NULL;
+	struct dep_units left = {{0}};
 	bool onward = o->forward && !o->both;
+	w->criterion.left = &left;
 	if (onward)
 		w->criterion.tainted = &tainted;
 	err = err ? err
@@ -438,8 +446,9 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 		err = why_threads_onward(w, o, tainted, &s->threads);
 	free(tainted);
 	s->fold.foreign = NULL;
+	w->criterion.left = NULL;
 	if (!err && !alone)
-		err = why_threads_take(w, &s->foreign, &s->fold, &s->threads);
+		err = why_threads_take(w, &s->foreign, &left, &s->fold, &s->threads);
 	err = err ? err : why_also(w, o, &s->fold);
 	if (!err && s->passing)
 		err = why_passing_add(s->passing, &s->fold);
@@ -448,7 +457,7 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 	for (size_t i = 0; !err && i < s->n; i++)
 		s->beside += s->lines[i].beside;
 	s->whole = s->n - s->beside;
-	if (!err && !alone && (s->foreign.n || s->foreign.calls || s->threads.brought.n))
+	if (!err && !alone && (s->foreign.n || s->foreign.calls || s->threads.brought.n || s->threads.forked.n))
 		err = why_threads_follow(w, o, &s->foreign, &s->threads);
 	bool whole = !err && !alone && why_threads_whole(&s->threads);
 	for (size_t i = 0; i < s->n && whole; i++)

@@ -174,10 +174,15 @@ static int slice_task(struct follow *f, struct why_run *own, uint32_t task)
 	struct why_thread *thread = fresh ? thread_of(f->out, task) : NULL;
 	int err = fresh && !thread ? -ENOMEM : 0;
 	if (thread) {
-		struct slice_criterion c = {.count = count, .defs = defs, .n_defs = n};
+		struct dep_units left;
+		struct slice_criterion c = {
+			.count = count, .defs = defs, .n_defs = n, .left = &left};
+		struct slice_more *more = forked_more(&f->out->forked, task, &c.n_more);
+		c.more = more;
 		value_machine_inexact(value_run_machine(own->run), &assumed, &unknown);
 		thread->inexact = assumed + unknown + value_run_supposed(own->run);
 		err = fold_foreigns_init(&foreign, t);
+		err = err || more ? err : -ENOMEM;
 		err = err ? err : fold_foreigns_ask(&foreign, defs, n, count, 0);
 		fold_deinit(&thread->fold);
 		thread->fold = (struct fold){.trace = t, .foreign = &foreign};
@@ -186,6 +191,10 @@ static int slice_task(struct follow *f, struct why_run *own, uint32_t task)
 		thread->fold.foreign = NULL;
 		thread->calls = foreign.calls;
 		err = err ? err : brought_take(&f->out->brought, task, &foreign, &thread->fold);
+		err = err ? err
+			  : forked_take(&f->out->forked, &f->out->tasks, own, task, false,
+					&foreign, &left);
+		free(more);
 		err = err ? err : add_reads(f, task, t, &foreign) ? 0 : -ENOMEM;
 		fold_foreigns_deinit(&foreign);
 	}
@@ -263,8 +272,11 @@ static int go_round(struct follow *f)
 	for (size_t i = f->done; i < f->reads.n; i++)
 		if (!why_tasks_add(t, f->reads.at[i].task))
 			return -ENOMEM;
+	if (!forked_add(&f->out->forked, t))
+		return -ENOMEM;
 	int err = look_at_all(f);
 	err = err ? err : brought_answer(b, &f->ask);
+	err = err ? err : forked_answer(&f->out->forked, t, add_start, f);
 	size_t end = f->starts.n;
 	for (uint32_t i = 0; i < t->n && !err; i++)
 		if (t->at[i].own.build)
@@ -282,10 +294,12 @@ int why_threads_open(struct why_run *w, const struct why_options *o, struct why_
 				  &out->tasks.families);
 }
 
-int why_threads_take(const struct why_run *w, const struct fold_foreigns *read, struct fold *fold,
-		     struct why_threads *out)
+int why_threads_take(const struct why_run *w, const struct fold_foreigns *read,
+		     const struct dep_units *left, struct fold *fold, struct why_threads *out)
 {
-	return brought_take(&out->brought, w->task, read, fold);
+	int err = brought_take(&out->brought, w->task, read, fold);
+	return err ? err : forked_take(&out->forked, &out->tasks, w, w->task, true, read,
+					left);
 }
 
 int why_threads_follow(struct why_run *w, const struct why_options *o,
@@ -298,12 +312,14 @@ int why_threads_follow(struct why_run *w, const struct why_options *o,
 	out->calls = foreign->calls;
 	int err = add_reads(&f, w->task, dep_build_trace(w->build), foreign) ? 0 : -ENOMEM;
 	/* Rounds in which memory was read of others take longer: all is looked through anew. */
-	for (int i = 0; i < most && !err && (f.done < f.reads.n || b->done < b->n); i++) {
+	for (int i = 0; i < most && !err &&
+			(f.done < f.reads.n || b->done < b->n || forked_fresh(&out->forked));
+	     i++) {
 		most -= f.done < f.reads.n ? BROUGHT_ROUNDS / ROUNDS - 1 : 0;
 		err = go_round(&f);
 	}
 	out->left_out += f.reads.n - f.done;
-	brought_leave(b);
+	brought_finish(b);
 	for (uint32_t i = 0; i < out->tasks.n && !err; i++)
 		if (out->tasks.at[i].own.build)
 			err = finish(&f, &out->tasks.at[i].own);
@@ -382,7 +398,7 @@ int why_threads_onward(struct why_run *w, const struct why_options *o, const uin
 	err = err ? err : brought_send(b, w->task, w->build, tainted);
 	for (int i = 0; i < BROUGHT_ROUNDS && !err && b->done < b->n; i++)
 		err = onward_round(&f);
-	brought_leave(b);
+	brought_finish(b);
 	for (uint32_t i = 0; i < out->tasks.n && !err; i++)
 		if (out->tasks.at[i].own.build)
 			err = finish(&f, &out->tasks.at[i].own);
@@ -392,7 +408,8 @@ int why_threads_onward(struct why_run *w, const struct why_options *o, const uin
 
 bool why_threads_whole(const struct why_threads *t)
 {
-	return !t->beside && !t->untold && !t->left_out && !t->calls && brought_whole(&t->brought);
+	return !t->beside && !t->untold && !t->left_out && !t->calls && brought_whole(&t->brought) &&
+	       !t->forked.untold && !forked_fresh(&t->forked);
 }
 
 void why_threads_deinit(struct why_threads *t)
@@ -402,6 +419,7 @@ void why_threads_deinit(struct why_threads *t)
 		fold_deinit(&t->at[i].fold);
 	}
 	brought_deinit(&t->brought);
+	forked_deinit(&t->forked);
 	why_tasks_deinit(&t->tasks);
 	free(t->at);
 	*t = (struct why_threads){0};
