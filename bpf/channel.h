@@ -66,8 +66,7 @@ static __always_inline void channel_tcp(struct sock *sk, bool six, struct captur
 	c->device = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	c->end = self << 16 | BPF_CORE_READ(sk, __sk_common.skc_num);
 	c->peer = other << 16 | __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	c->position =
-		(__u64)BPF_CORE_READ(tcp, write_seq) << 32 | BPF_CORE_READ(tcp, copied_seq);
+	c->position = (__u64)BPF_CORE_READ(tcp, write_seq) << 32 | BPF_CORE_READ(tcp, copied_seq);
 }
 
 static __always_inline void channel_socket(struct file *file, struct capture_channel *c)
@@ -94,8 +93,8 @@ static __always_inline void channel_of(struct file *file, struct capture_channel
 
 	__builtin_memset(c, 0, sizeof(*c));
 	c->end = BPF_CORE_READ(inode, i_ino);
-	c->device = (__u64)BPF_CORE_READ(inode, i_generation) << 32 |
-		    BPF_CORE_READ(inode, i_sb, s_dev);
+	c->device =
+		(__u64)BPF_CORE_READ(inode, i_generation) << 32 | BPF_CORE_READ(inode, i_sb, s_dev);
 	switch (file ? BPF_CORE_READ(inode, i_mode) & S_IFMT : 0) {
 	case S_IFREG:
 		c->is = CHANNEL_FILE;

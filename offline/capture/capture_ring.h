@@ -42,11 +42,11 @@ enum channel_kind {
  */
 #define CHANNEL_WORDS 11
 struct capture_channel {
-	__u64 is;	     /* kind and flags */
-	__u64 device;	     /* of a file, and its generation above; of TCP: the network namespace */
-	__u64 end, peer;     /* peer 0: there is none, or it is not known */
-	__u64 position;	     /* behind the call: in the file; of TCP what was read and, above 32 bits,
-				what was written, as sequence numbers */
+	__u64 is;	 /* kind and flags */
+	__u64 device;	 /* of a file, and its generation above; of TCP: the network namespace */
+	__u64 end, peer; /* peer 0: there is none, or it is not known */
+	__u64 position;	 /* behind the call: in the file; of TCP what was read and, above 32 bits,
+			    what was written, as sequence numbers */
 	__u64 before, after; /* when the file was changed last, as the call begins and ends */
 	__u64 besides, besides_device; /* the pipe that it moves bytes to as well; 0: none */
 };

@@ -111,9 +111,8 @@ uint32_t channel_notes_of(const struct capture *c, const struct capture_channel 
 	note.position = position_of(call, c, &note, channel->position);
 	if (note.kind != CHANNEL_OTHER && !(channel->is & CHANNEL_SHIFTED))
 		out[n++] = note;
-	struct channel_note more = {.what = CHANNEL_UNTOLD,
-				    .order = note.order,
-				    .entered = note.entered};
+	struct channel_note more = {
+		.what = CHANNEL_UNTOLD, .order = note.order, .entered = note.entered};
 	if (channel->is & (CHANNEL_RIGHTS | CHANNEL_SHIFTED)) {
 		out[n++] = more;
 	} else if (c->nr == SYS_socketpair && note.kind == CHANNEL_UNIX) {
@@ -219,8 +218,7 @@ static int read_segment(const struct captures *c, uint32_t i, struct codec *code
 static int by_order(const void *a, const void *b)
 {
 	const struct channel_note *x = a, *y = b;
-	return x->order != y->order ? (x->order < y->order ? -1 : 1)
-				    : (int)x->what - (int)y->what;
+	return x->order != y->order ? (x->order < y->order ? -1 : 1) : (int)x->what - (int)y->what;
 }
 
 int captures_channels(const struct captures *c, struct channel_note **out, size_t *n)

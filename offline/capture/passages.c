@@ -49,7 +49,8 @@ static int by_end(const void *a, const void *b)
 }
 
 struct ends {
-	const struct channel_note **at; /* of Unix streams and pipes, by end; those with a peer first */
+	const struct channel_note *
+		*at; /* of Unix streams and pipes, by end; those with a peer first */
 	size_t n;
 };
 
@@ -244,10 +245,25 @@ static uint64_t first_untold(const struct passages *p, const struct families *fa
 int passages_new(const struct captures *captures, const struct families *families,
 		 struct passages **out)
 {
+	struct channel_note *notes;
+	size_t n;
+	int err = captures_channels(captures, &notes, &n);
+	return err ? err : passages_of(notes, n, families, out);
+}
+
+int passages_of(struct channel_note *notes, size_t n, const struct families *families,
+		struct passages **out)
+{
 	struct passages *p = calloc(1, sizeof(*p));
 	struct ends ends = {0};
-	int err = p ? captures_channels(captures, &p->notes, &p->n) : -ENOMEM;
-	if (!err && !list_ends(p, &ends))
+	int err = p ? 0 : -ENOMEM;
+	if (err) {
+		free(notes);
+		return err;
+	}
+	p->notes = notes;
+	p->n = n;
+	if (!list_ends(p, &ends))
 		err = -ENOMEM;
 	err = err ? err : list_streams(p, &ends);
 	err = err ? err : list_calls(p, &ends);
@@ -391,7 +407,8 @@ static struct passage file_back(const struct stream *s, const struct channel_not
 	uint64_t at = r->position + offset, bytes = UINT64_MAX;
 	const struct channel_note *w = NULL, *while_read = NULL, *other = NULL;
 	size_t cuts = 0;
-	/* The last one before the read; those that are over before that one began are of no matter. */
+	/* The last one before the read; those that are over before that one began are of no matter.
+	 */
 	for (size_t i = ws->n; i-- > 0;) {
 		const struct channel_note *x = ws->at[i];
 		if (x->entered > r->order)
@@ -471,8 +488,7 @@ void passages_on(const struct passages *p, uint32_t task, uint64_t order, passag
 			continue;
 		for (uint64_t at = 0; at < r->bytes;) {
 			struct passage a = back(p, s, r, at, r->bytes - at);
-			bool other = a.kind == PASSAGE_FROM &&
-				     (a.task != task || a.order != order);
+			bool other = a.kind == PASSAGE_FROM && (a.task != task || a.order != order);
 			if (a.kind != PASSAGE_NONE && !other)
 				fn(ctx, r->task, r->order, at, &a);
 			at += a.bytes ? a.bytes : 1;

@@ -39,6 +39,9 @@ struct passages;
 /* @families: of the recording, borrowed only here. 0, or -errno. */
 int passages_new(const struct captures *captures, const struct families *families,
 		 struct passages **out);
+/* The same of @n notes by order, which it takes: also where it fails it frees them. */
+int passages_of(struct channel_note *notes, size_t n, const struct families *families,
+		struct passages **out);
 void passages_free(struct passages *passages);
 /* Of up to @n bytes (at least 1) that the call of record @order of @task has read, from its byte
  * @offset on: where the first of them come from. */

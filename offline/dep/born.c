@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* born.c: what a forked process has of its parent: each byte that may be written has a definition
  * of its own, so that what it reads of that leads to what the parent had there. */
-#include "offline/base/search.h"
 #include "offline/dep/build_impl.h"
 
 #include <stdlib.h>
@@ -34,16 +33,6 @@ void dep_born_begin(struct dep_build *b)
 			t->born[t->n_born++] = (struct dep_born){
 				regions[i].start, len, dep_more_defs(b, e, (uint32_t)len)};
 	}
-}
-
-uint32_t dep_born_def(const struct dep_build *b, uint64_t addr)
-{
-	const struct dep_trace *t = &b->trace;
-	uint32_t i = SEARCH_FIRST_NOT(0, t->n_born, k, t->born[k].addr <= addr);
-	const struct dep_born *born = i ? &t->born[i - 1] : NULL;
-	return born && addr - born->addr < born->len
-		       ? born->first_def + (uint32_t)(addr - born->addr)
-		       : 0;
 }
 
 void dep_born_fork(struct dep_build *b, const struct capture *c)

@@ -186,8 +186,8 @@ const uint8_t *dep_build_output(const struct dep_build *build, int fd, size_t *l
 /* Whether it is known for sure: no text, nor the length of one, is assumed. */
 bool dep_build_output_is_sure(const struct dep_build *build, int fd);
 
-/* Which definition byte @offset of the output @m is. *@count: instructions before it was written, or
- * was given to stdio, whichever was later. False: it is not known. */
+/* Which definition byte @offset of the output @m is. *@count: instructions before it was written,
+ * or was given to stdio, whichever was later. False: it is not known. */
 bool dep_build_sent(const struct dep_build *build, const struct dep_moved *m, uint64_t offset,
 		    uint32_t *def, uint64_t *count);
 

@@ -172,8 +172,7 @@ void dep_moved_output(struct dep_build *b, const struct capture *c, bool inside)
 void dep_moved_given(struct dep_build *b, int fd, uint64_t n)
 {
 	struct dep_stream *s = dep_stream(b, fd);
-	if (!s ||
-	    !room(b, (void **)&s->given, s->n_given, &s->room_given, 1, sizeof(*s->given)))
+	if (!s || !room(b, (void **)&s->given, s->n_given, &s->room_given, 1, sizeof(*s->given)))
 		return;
 	s->given[s->n_given++] = (struct dep_given){(uint32_t)b->trace.n_events - 1, s->taken};
 	s->taken += n;

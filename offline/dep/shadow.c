@@ -97,8 +97,8 @@ uint32_t *shadow_page(struct shadow *s, uint64_t number, bool write)
 	return s->defs[i];
 }
 
-void shadow_each(const struct shadow *s, void (*fn)(void *ctx, uint64_t number, const uint32_t *defs),
-		 void *ctx)
+void shadow_each(const struct shadow *s,
+		 void (*fn)(void *ctx, uint64_t number, const uint32_t *defs), void *ctx)
 {
 	for (size_t i = 0; i < s->room; i++)
 		if (s->pages[i] && s->defs[i])

@@ -33,8 +33,8 @@ void shadow_deinit(struct shadow *s);
 uint32_t *shadow_page(struct shadow *s, uint64_t number, bool write);
 
 /* Tells of each page that something was written to; in no order. */
-void shadow_each(const struct shadow *s, void (*fn)(void *ctx, uint64_t number, const uint32_t *defs),
-		 void *ctx);
+void shadow_each(const struct shadow *s,
+		 void (*fn)(void *ctx, uint64_t number, const uint32_t *defs), void *ctx);
 
 static inline uint32_t *shadow_find(struct shadow *s, uint64_t number, bool write)
 {

@@ -7,11 +7,6 @@
 
 enum { FILE_FILENO = 0x70 }; /* offset in a FILE of glibc, x86-64 */
 
-struct dep_stream *dep_stream(struct dep_build *b, int64_t fd)
-{
-	return fd >= 0 && fd < DEP_FDS ? &b->streams[fd] : NULL;
-}
-
 int dep_file_fd(struct dep_build *b, uint64_t addr)
 {
 	int32_t fd;

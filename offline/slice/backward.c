@@ -240,7 +240,8 @@ int slice_backward(const struct dep_trace *trace, const struct slice_criterion *
 	while (s.at.item && !s.no_memory &&
 	       (s.n_live || s.n_aside || s.n_decisive || dep_units_any(&s.live) ||
 		more < criterion->n_more)) {
-		for (; more < criterion->n_more && s.at.count <= criterion->more[more].count; more++)
+		for (; more < criterion->n_more && s.at.count <= criterion->more[more].count;
+		     more++)
 			dep_units_add(&s.live, &criterion->more[more].units);
 		uint32_t item = trace->items.at[--s.at.item];
 		if (item & DEP_ITEM_EVENT)

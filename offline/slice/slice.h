@@ -37,8 +37,8 @@ struct slice_criterion {
 	size_t n_more;
 	struct dep_units *left; /* backward: where to put what of registers is in the slice as the
 				   trace begins; NULL */
-	uint64_t **tainted;	/* forward: where to put a bit for each definition that is in the slice,
-			       which the caller frees; NULL */
+	uint64_t **tainted; /* forward: where to put a bit for each definition that is in the slice,
+			   which the caller frees; NULL */
 };
 
 /* One instance: an instruction (@event NULL, or a string instruction's), or an event. */

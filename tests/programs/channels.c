@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* channels.c KIND: reads N bytes, puts them in another order, and sends them in pieces through a channel
- * of that kind to a child or (KIND ends in +) a thread, which writes them out. Byte k of the output is byte
- * 7 * k % N of the input. Pieces are of 1 to 13 bytes; what is read at once is as well, otherwise cut. */
+/* channels.c KIND: reads N bytes, puts them in another order, and sends them in pieces through a
+ * channel of that kind to a child or (KIND ends in +) a thread, which writes them out. Byte k of
+ * the output is byte 7 * k % N of the input. Pieces are of 1 to 13 bytes; what is read at once is
+ * as well, otherwise cut. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ static void send_all(void)
 		else if (is("tcp") || is("unix"))
 			send(to, mixed + at, n, 0);
 		else if (is("place")) /* some of it twice, and other bytes there before */
-			pwrite(to, mixed, n, at + 3 < N - n ? at + 3 : at), pwrite(to, mixed + at, n, at);
+			pwrite(to, mixed, n, at + 3 < N - n ? at + 3 : at),
+				pwrite(to, mixed + at, n, at);
 		else
 			write(to, mixed + at, n);
 	}

@@ -40,8 +40,8 @@ void brought_deinit(struct brought *b)
 static struct brought_call *call_of(struct brought *b, uint32_t task, uint64_t order)
 {
 	size_t i = SEARCH_FIRST_NOT(0, b->n_calls, k,
-				    b->calls[k].order < order ||
-					    (b->calls[k].order == order && b->calls[k].task < task));
+				    b->calls[k].order < order || (b->calls[k].order == order &&
+								  b->calls[k].task < task));
 	if (i < b->n_calls && b->calls[i].order == order && b->calls[i].task == task)
 		return &b->calls[i];
 	if (b->n_calls == b->room_calls) {
@@ -78,7 +78,8 @@ static uint64_t ask(struct brought_call *c, uint64_t offset, uint64_t n, bool *a
 	uint64_t i = 0;
 	*asked = c->asked[offset / 64] >> offset % 64 & 1;
 	for (; i < n; i++) {
-		uint64_t *word = &c->asked[(offset + i) / 64], bit = (uint64_t)1 << (offset + i) % 64;
+		uint64_t *word = &c->asked[(offset + i) / 64],
+			 bit = (uint64_t)1 << (offset + i) % 64;
 		if ((*word & bit) != (*asked ? bit : 0))
 			break;
 		*word |= bit;

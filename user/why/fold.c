@@ -104,8 +104,7 @@ static void note_input(struct fold *f, const struct slice_step *step)
 		to->inputs = inputs;
 		to->room_inputs = room;
 	}
-	to->inputs[to->n_inputs++] =
-		(struct fold_input){e->order, off, n, e->fd, e->offset + off};
+	to->inputs[to->n_inputs++] = (struct fold_input){e->order, off, n, e->fd, e->offset + off};
 }
 
 /* A run of bytes of the parent's. */

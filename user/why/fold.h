@@ -50,7 +50,7 @@ struct fold_foreigns {
 	uint32_t n, max;
 	uint32_t *defs; /* those of the trace that are of others, in order */
 	size_t n_defs;
-	uint64_t calls; /* that read or copied what may be others': where is not told */
+	uint64_t calls;		   /* that read or copied what may be others': where is not told */
 	struct fold_input *inputs; /* which are in no fold's bytes then */
 	size_t n_inputs, room_inputs;
 	struct fold_born *born;

@@ -9,7 +9,7 @@
 
 struct forked_child {
 	uint32_t task, parent;
-	bool asked; /* it is of the slice that is asked for, not of one that goes on */
+	bool asked;	/* it is of the slice that is asked for, not of one that goes on */
 	uint64_t order; /* of the record of the parent's call */
 	struct fold_born *read;
 	size_t n_read;

@@ -457,7 +457,8 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 	for (size_t i = 0; !err && i < s->n; i++)
 		s->beside += s->lines[i].beside;
 	s->whole = s->n - s->beside;
-	if (!err && !alone && (s->foreign.n || s->foreign.calls || s->threads.brought.n || s->threads.forked.n))
+	if (!err && !alone &&
+	    (s->foreign.n || s->foreign.calls || s->threads.brought.n || s->threads.forked.n))
 		err = why_threads_follow(w, o, &s->foreign, &s->threads);
 	bool whole = !err && !alone && why_threads_whole(&s->threads);
 	for (size_t i = 0; i < s->n && whole; i++)

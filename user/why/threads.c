@@ -192,8 +192,8 @@ static int slice_task(struct follow *f, struct why_run *own, uint32_t task)
 		thread->calls = foreign.calls;
 		err = err ? err : brought_take(&f->out->brought, task, &foreign, &thread->fold);
 		err = err ? err
-			  : forked_take(&f->out->forked, &f->out->tasks, own, task, false,
-					&foreign, &left);
+			  : forked_take(&f->out->forked, &f->out->tasks, own, task, false, &foreign,
+					&left);
 		free(more);
 		err = err ? err : add_reads(f, task, t, &foreign) ? 0 : -ENOMEM;
 		fold_foreigns_deinit(&foreign);
@@ -214,8 +214,7 @@ static int finish(struct follow *f, struct why_run *own)
 		t->fold.trace = dep_build_trace(own->build);
 		fold_finish(&t->fold);
 		if (t->fold.no_memory ||
-		    why_lines(own, &t->fold, f->o->instructions, f->o->forward, &t->lines,
-			      &t->n))
+		    why_lines(own, &t->fold, f->o->instructions, f->o->forward, &t->lines, &t->n))
 			return -ENOMEM;
 		why_lines_values(own, t->lines, t->n < f->o->limit ? t->n : f->o->limit);
 	}
@@ -298,8 +297,7 @@ int why_threads_take(const struct why_run *w, const struct fold_foreigns *read,
 		     const struct dep_units *left, struct fold *fold, struct why_threads *out)
 {
 	int err = brought_take(&out->brought, w->task, read, fold);
-	return err ? err : forked_take(&out->forked, &out->tasks, w, w->task, true, read,
-					left);
+	return err ? err : forked_take(&out->forked, &out->tasks, w, w->task, true, read, left);
 }
 
 int why_threads_follow(struct why_run *w, const struct why_options *o,
@@ -408,8 +406,8 @@ int why_threads_onward(struct why_run *w, const struct why_options *o, const uin
 
 bool why_threads_whole(const struct why_threads *t)
 {
-	return !t->beside && !t->untold && !t->left_out && !t->calls && brought_whole(&t->brought) &&
-	       !t->forked.untold && !forked_fresh(&t->forked);
+	return !t->beside && !t->untold && !t->left_out && !t->calls &&
+	       brought_whole(&t->brought) && !t->forked.untold && !forked_fresh(&t->forked);
 }
 
 void why_threads_deinit(struct why_threads *t)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* threads.h: where a backward slice goes on in another task, or at another moment of the same one:
  * at memory that another thread provably wrote (writers.h), and at bytes that a write of the
- * recording has brought (brought.h), and in the parent of a forked process (forked.h). There it follows data and, where asked, addresses, in a trace
- * of that task's own; what that one read goes on in turn. */
+ * recording has brought (brought.h), and in the parent of a forked process (forked.h). There it
+ * follows data and, where asked, addresses, in a trace of that task's own; what that one read goes
+ * on in turn. */
 #ifndef USER_WHY_THREADS_H
 #define USER_WHY_THREADS_H
 

@@ -36,7 +36,7 @@ struct capture_task {
 	size_t *offs;
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
-	bool shown; /* the content of the next system call may be kept */
+	bool shown;	       /* the content of the next system call may be kept */
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
 	uint64_t channels_before;
@@ -254,8 +254,7 @@ static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t
 	add_record(w, t, &lost);
 	uint64_t last = t->last_channel.order > order ? t->last_channel.order : order;
 	add_channel(w, t,
-		    &(struct channel_note){
-			    .what = CHANNEL_MISSED, .order = last, .entered = last});
+		    &(struct channel_note){.what = CHANNEL_MISSED, .order = last, .entered = last});
 }
 
 static void take_range(struct capture_writer *w, struct capture_task *t,
