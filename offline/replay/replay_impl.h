@@ -110,7 +110,9 @@ struct value_run {
 	size_t n_code;
 	struct kept_records *records; /* of the task, all */
 	uint64_t next;		      /* record */
-	uint64_t born;	 /* when in the order its parent was about to make it; 0: not known */
+	uint64_t
+		forked; /* of the record of the call that made its process; 0: it began otherwise */
+	uint64_t born;	/* when in the order its parent was about to make it; 0: not known */
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
 	unsigned met;	 /* of enum value_met, since it was asked last */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
