@@ -3,6 +3,7 @@
 #include "user/match/match_print.h"
 
 #include "user/cli/printable.h"
+#include "user/values/show/value_frames.h"
 #include "user/match/intervals.h"
 #include "user/match/match_run.h"
 
@@ -166,18 +167,20 @@ static const char *base_name(const char *path)
 
 static void print_place(const struct match_run *r, uint32_t i)
 {
-	const char *file = NULL;
+	struct value_frame f[VALUE_FRAMES];
 	uint32_t module;
 	uint64_t elf = 0, ip = r->side.insns[i].ip;
-	const char *function = value_names_at(r->names, ip, &module, &elf);
-	uint32_t line = value_names_line(r->names, ip, &file);
-	if (line) {
-		printable_print(stdout, base_name(file), PRINT_TEXT);
-		printf(":%u ", line);
+	uint32_t n = value_names_frames(r->names, ip, f);
+	value_names_at(r->names, ip, &module, &elf);
+	if (f->line) {
+		printable_print(stdout, base_name(f->file), PRINT_TEXT);
+		printf(":%u ", f->line);
 	}
-	printable_print(stdout, function ? function : "?", PRINT_TEXT);
+	printable_print(stdout, f->function ? f->function : "?", PRINT_TEXT);
 	printf(" 0x%" PRIx64 " %s %s", elf, ZydisMnemonicGetString(r->side.insns[i].mnemonic),
 	       kinds[r->side.insns[i].kind]);
+	fputs(n > 1 ? " " : "", stdout);
+	value_frames_print(stdout, f, n, n, PRINT_TEXT);
 }
 
 static void print_unmatched(const struct shown *s, uint32_t i)
@@ -255,16 +258,18 @@ static void json_text(const char *name, const char *text)
 
 static void json_place(const struct match_run *r, uint32_t i)
 {
-	const char *file = NULL;
+	struct value_frame f[VALUE_FRAMES];
 	uint32_t module;
 	uint64_t elf = 0, ip = r->side.insns[i].ip;
-	const char *function = value_names_at(r->names, ip, &module, &elf);
-	uint32_t line = value_names_line(r->names, ip, &file);
+	uint32_t n = value_names_frames(r->names, ip, f);
+	value_names_at(r->names, ip, &module, &elf);
 	printf("{\"address\":\"%" PRIx64 "\",\"line\":%u,\"kind\":\"%s\",\"executions\":%u,", elf,
-	       line, kinds[r->side.insns[i].kind], r->side.insns[i].n);
-	json_text("function", function);
+	       f->line, kinds[r->side.insns[i].kind], r->side.insns[i].n);
+	json_text("function", f->function);
 	putchar(',');
-	json_text("file", line ? file : NULL);
+	json_text("file", f->file);
+	fputs(",\"inlined\":", stdout);
+	value_frames_json(stdout, f, n);
 	putchar('}');
 }
 
