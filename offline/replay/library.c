@@ -291,6 +291,18 @@ static int at_chance(struct value_run *run)
 	return value_machine_skip(m, NULL) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
 }
 
+/* Of a byte with bits that nobody has set none is known, so neither is one of them that was set: a
+ * jump on it goes by what is there, as by something assumed. */
+static int suppose_flags(struct value_run *run)
+{
+	struct value_machine *m = run->machine;
+	const struct value_insn *insn = value_machine_insn(m, value_machine_state(m)->rip);
+	if (run->turned || !insn || insn->kind != VALUE_INSN_JCC)
+		return go_blind(run, "a branch on a value that is not known");
+	value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, VALUE_ASSUMED);
+	return VALUE_REPLAY_LIMIT;
+}
+
 static int one_stop(struct value_run *run)
 {
 	struct value_machine *m = run->machine;
@@ -324,7 +336,7 @@ static int one_stop(struct value_run *run)
 	case VALUE_STOP_NO_MEMORY:
 		return VALUE_REPLAY_NO_MEMORY;
 	case VALUE_STOP_UNKNOWN_BRANCH:
-		return go_blind(run, "a branch on a value that is not known");
+		return suppose_flags(run);
 	case VALUE_STOP_UNKNOWN_STORE:
 		return go_blind(run, "a store to an address that is not known");
 	case VALUE_STOP_FAULT:
