@@ -2,19 +2,13 @@
 /* suspects.c: see suspects.h. */
 #include "offline/match/suspects.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static const float never_common = 8, follows_from_another = 0.5F;
 
-struct suspect {
-	uint32_t insn, when;
-	float suspicion;
-};
-
 static int by_suspicion(const void *x, const void *y)
 {
-	const struct suspect *a = x, *b = y;
+	const struct match_suspect *a = x, *b = y;
 	if (a->suspicion != b->suspicion)
 		return a->suspicion > b->suspicion ? -1 : 1;
 	if (a->when != b->when)
@@ -36,25 +30,19 @@ static bool may_follow(const struct match_side *b, const struct match_parting *p
 	return false;
 }
 
-int match_suspects(const struct match_side *b, const struct match_parting *p, const uint32_t *left,
-		   uint32_t *out, uint32_t *n)
+uint32_t match_suspects(const struct match_side *b, const struct match_parting *p,
+			const uint32_t *left, struct match_suspect *out)
 {
-	struct suspect *all = calloc(b->n + 1, sizeof(*all));
-	*n = 0;
-	if (!all)
-		return -ENOMEM;
+	uint32_t n = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
 		if (left[i] == UINT32_MAX)
 			continue;
-		struct suspect s = {i, left[i], match_parting_follows(p, left[i])};
+		struct match_suspect s = {i, left[i], match_parting_follows(p, left[i])};
 		s.suspicion *= p->common[i] ? 1 : never_common;
 		s.suspicion *= may_follow(b, p, left, i) ? follows_from_another : 1;
-		all[(*n)++] = s;
+		out[n++] = s;
 	}
-	if (*n)
-		qsort(all, *n, sizeof(*all), by_suspicion);
-	for (uint32_t i = 0; i < *n; i++)
-		out[i] = all[i].insn;
-	free(all);
-	return 0;
+	if (n)
+		qsort(out, n, sizeof(*out), by_suspicion);
+	return n;
 }

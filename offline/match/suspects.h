@@ -12,10 +12,15 @@
 
 #include "offline/match/parting.h"
 
-/* @left: of each of b's instructions, when it is no longer matched; UINT32_MAX: never. Writes the
- * numbers of those that are not to @out, which has room for all instructions, and how many to @n.
- * 0 or -ENOMEM. */
-int match_suspects(const struct match_side *b, const struct match_parting *p, const uint32_t *left,
-		   uint32_t *out, uint32_t *n);
+struct match_suspect {
+	uint32_t insn, when; /* when it is no longer matched */
+	float suspicion;
+};
+
+/* @left: of each of b's instructions, when it is no longer matched; UINT32_MAX: never. Writes those
+ * that are not, the most suspicious first, to @out, which has room for all instructions. Returns
+ * how many. */
+uint32_t match_suspects(const struct match_side *b, const struct match_parting *p,
+			const uint32_t *left, struct match_suspect *out);
 
 #endif

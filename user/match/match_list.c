@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instruction of the list, by its suspicion. */
+/* An instruction of the list. */
 struct entry {
-	uint32_t insn, place;
+	uint32_t insn, place; /* by suspicion */
 	uint8_t on_others;
-	uint32_t head; /* the place of the first one of its line */
+	uint32_t head;	 /* the place of the first one of its line */
+	float suspicion; /* of its line */
 	struct value_frame *frames;
 	uint32_t n_frames;
 };
@@ -48,9 +49,30 @@ static int by_suspicion(const void *x, const void *y)
 	const struct entry *a = x, *b = y;
 	if (a->on_others != b->on_others)
 		return a->on_others < b->on_others ? -1 : 1;
+	if (a->suspicion != b->suspicion)
+		return a->suspicion > b->suspicion ? -1 : 1;
 	if (a->head != b->head)
 		return a->head < b->head ? -1 : 1;
 	return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Whoever looks at one line of a function sees the others, too: the n-th counts 1 / n. */
+static bool share_functions(const struct match_list *list, const struct match_side *b,
+			    struct entry *all)
+{
+	uint32_t most = 0, n = 0;
+	for (uint32_t i = 0; i < b->n; i++)
+		most = b->functions[i] > most ? b->functions[i] : most;
+	uint32_t *lines = calloc(most + 1, sizeof(*lines)); /* of each function */
+	float shared = 0;
+	for (uint32_t i = 0; lines && i < list->n_insns; i++) {
+		bool first = !i || all[i].head != all[i - 1].head;
+		n = first ? ++lines[b->functions[all[i].insn]] : n;
+		shared = first ? all[i].suspicion / (float)n : shared;
+		all[i].suspicion = shared;
+	}
+	free(lines);
+	return lines;
 }
 
 static bool find_frames(struct match_run *run, struct entry *e)
@@ -64,19 +86,25 @@ static bool find_frames(struct match_run *run, struct entry *e)
 }
 
 /* Puts those of a line together, where the first of them is. */
-static bool put_together(struct match_list *list, struct match_run *run, const uint8_t *on_others)
+static bool put_together(struct match_list *list, struct match_run *run,
+			 const struct match_suspect *suspects, const uint8_t *on_others)
 {
 	struct entry *all = calloc(list->n_insns + 1, sizeof(*all));
 	bool fine = all;
 	for (uint32_t i = 0; fine && i < list->n_insns; i++) {
-		all[i] = (struct entry){list->insns[i], i, on_others[list->insns[i]], i, NULL, 0};
+		const struct match_suspect *s = &suspects[i];
+		all[i] = (struct entry){s->insn, i, on_others[s->insn], i, s->suspicion, NULL, 0};
 		fine = find_frames(run, &all[i]);
 	}
 	if (fine && list->n_insns) {
 		qsort(all, list->n_insns, sizeof(*all), by_source);
 		for (uint32_t i = 1; i < list->n_insns; i++)
-			if (is_same_line(&all[i - 1], &all[i]))
+			if (is_same_line(&all[i - 1], &all[i])) {
 				all[i].head = all[i - 1].head;
+				all[i].suspicion = all[i - 1].suspicion;
+			}
+		qsort(all, list->n_insns, sizeof(*all), by_suspicion);
+		fine = share_functions(list, &run->side, all);
 		qsort(all, list->n_insns, sizeof(*all), by_suspicion);
 	}
 	for (uint32_t i = 0; fine && i < list->n_insns; i++) {
@@ -97,15 +125,18 @@ int match_list_init(struct match_list *list, struct match_run runs[2],
 	const struct match_side *b = &runs[1].side;
 	uint64_t executed[2] = {going_on ? 0 : runs[0].executed, going_on ? 0 : runs[1].executed};
 	uint32_t *left = malloc((b->n + 1) * sizeof(*left));
+	struct match_suspect *suspects = calloc(b->n + 1, sizeof(*suspects));
 	*list = (struct match_list){.insns = calloc(b->n + 1, sizeof(*list->insns)),
 				    .lines = calloc(b->n + 1, sizeof(*list->lines))};
-	int err = left && list->insns && list->lines ? 0 : -ENOMEM;
+	int err = left && suspects && list->insns && list->lines ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !err && i < b->n; i++)
 		left[i] = match_left(b, found, i);
 	err = err ? err : match_parting_init(&list->parting, &runs[0].side, b, executed);
-	err = err ? err : match_suspects(b, &list->parting, left, list->insns, &list->n_insns);
-	if (!err && !put_together(list, &runs[1], on_others))
-		err = -ENOMEM;
+	if (!err) {
+		list->n_insns = match_suspects(b, &list->parting, left, suspects);
+		err = put_together(list, &runs[1], suspects, on_others) ? 0 : -ENOMEM;
+	}
+	free(suspects);
 	free(left);
 	return err;
 }
