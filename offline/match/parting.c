@@ -160,14 +160,14 @@ struct habit {
 	bool varied;	/* another one was */
 };
 
-/* @t: a large part of the first run that is left out, between two anchors. */
+/* Whether between two anchors a large part of the first run is left out, and more than @*most. */
 static bool leaves_out(const uint64_t executed[2], const uint32_t from[2], const uint32_t to[2],
 		       double *most)
 {
 	/* As slow as it was until then. */
-	double pace = from[1] ? (double)from[0] / from[1] : 1;
+	double pace = from[1] ? (double)from[0] / from[1] : 0;
 	double left = (double)(to[0] - from[0]) - pace * (double)(to[1] - from[1]);
-	if (!executed[0] || left * LARGE_PART < (double)executed[0] || left <= *most)
+	if (!executed[0] || !from[1] || left * LARGE_PART < (double)executed[0] || left <= *most)
 		return false;
 	*most = left;
 	return true;

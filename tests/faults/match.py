@@ -90,7 +90,9 @@ def function_of(program, address):
 
 
 def errors(work, program, source, args, stdin):
-    """Errors that were planted: how many are listed in the right function among the first."""
+    """Errors that were planted: how many, how many are listed in the right function among the first, and how many
+    would be by chance: the share of the listed functions that are there among the first."""
+    chance = 0
     build(program, source, work + '/fast', 'gcc', '-O2')
     planted = found = 0
     n = FIRST
@@ -108,13 +110,15 @@ def errors(work, program, source, args, stdin):
         symbol = faults.run(['addr2line', '-f', '-e', work + '/fast', '0x' + address]).stdout.decode().split('\n')[0]
         places = [i + 1 for i, m in enumerate(listed) if address in [m['second']['address'], *m['more']]]
         inside = [i + 1 for i, m in enumerate(listed) if real(m['second']) == symbol_of(work + '/fast', address)]
+        names = [real(m['second']) for m in listed]
+        chance += len(set(names[:MOST])) / max(len(set(names)), 1)
         planted += 1
         found += bool(inside) and inside[0] <= MOST
         print('  %s in %s: listed %s, its function %s, of %d%s' %
               (address, symbol, places[0] if places else 'nowhere', inside[0] if inside else 'nowhere', len(listed),
                ', a rise' if answer['rise'] is not None else ''), flush=True)
-    print('  the right function among the first %d: %d of %d' % (MOST, found, planted), flush=True)
-    return planted, found
+    print('  the right function among the first %d: %d of %d (%.1f by chance)' % (MOST, found, planted, chance), flush=True)
+    return planted, found, chance
 
 
 def own(name):
@@ -139,7 +143,7 @@ def symbol_of(program, address):
 def main():
     data = tomllib.load(open(os.path.join(faults.here, 'faults.toml'), 'rb'))
     wanted = [a for a in sys.argv[1:] if not a.startswith('-')] or list(RUNS)
-    total, lines = [0, 0], [0, 0, 0]
+    total, lines = [0, 0, 0], [0, 0, 0]
     for name in wanted:
         program = data['program'][name]
         source = os.path.join(faults.sources(program['package']), program.get('folder', '.'))
@@ -151,12 +155,13 @@ def main():
             stdin = work + '/input'
             open(stdin, 'w').write(text)
             lines = [a + b for a, b in zip(lines, precision(work, program, work + '/source', args, stdin))]
-            planted, found = errors(work, program, work + '/source', args, stdin)
+            planted, found, chance = errors(work, program, work + '/source', args, stdin)
         total[0] += planted
         total[1] += found
+        total[2] += chance
     print('matches on the same line: %.2f %% of %d; at most two away: %.2f %%' %
           (100 * lines[0] / lines[2], lines[2], 100 * lines[1] / lines[2]))
-    print('planted errors in the right function among the first %d: %d of %d' % (MOST, total[1], total[0]))
+    print('planted errors in the right function among the first %d: %d of %d (%.1f by chance)' % (MOST, total[1], total[0], total[2]))
 
 
 if __name__ == '__main__':
