@@ -44,6 +44,8 @@ static uint64_t length(struct dep_build *b, const struct dep_pending *p, uint8_t
 		return result > 0 ? (uint64_t)result : 0;
 	case LEN_RESULT_ARG1:
 		return result > 0 ? (uint64_t)result * p->args[1] : 0;
+	case LEN_REGEX:
+		return 64;
 	case LEN_RESULT_STRING:
 		return result ? string_len(b, (uint64_t)result, STRING_MAX) - 1 : 0;
 	default:

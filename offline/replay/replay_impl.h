@@ -139,7 +139,8 @@ struct value_run {
 	struct value_blocks blocks;
 	struct supposition supposition;
 	struct value_gap gap;
-	uint64_t blind;		   /* how often a library could not be executed to its end */
+	bool left_out;	/* some system call lacks bytes, perhaps because they are secret */
+	uint64_t blind; /* how often a library could not be executed to its end */
 	struct value_gap blind_at; /* the first time */
 	value_crossing_fn *crossing;
 	void *crossing_ctx;

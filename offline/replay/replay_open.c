@@ -151,8 +151,10 @@ static int keep_record(struct value_run *run, const struct capture *c)
 	copy.n_ranges = 0;
 	copy.xsave = NULL;
 	size_t size = c->n_ranges * sizeof(*c->ranges) + c->xsave_bytes;
-	for (uint32_t i = 0; i < c->n_ranges; i++)
+	for (uint32_t i = 0; i < c->n_ranges; i++) {
 		size += c->ranges[i].unread ? 0 : c->ranges[i].len;
+		run->left_out |= c->kind == CAPTURE_KERNEL && c->ranges[i].unread;
+	}
 	if (!size)
 		return kept_records_add(run->records, &copy) ? 0 : -ENOMEM;
 	struct capture_range *ranges = malloc(size);

@@ -9,6 +9,7 @@
 #include "user/why/why.h"
 
 #include "user/cli/printable.h"
+#include "user/values/show/value_frames.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -94,6 +95,9 @@ static void print_line(const struct why_line *l, bool critical)
 		printf("  | %s", l->value);
 	if (l->confidence > 0)
 		printf("  | right: %.0f %%", 100 * (double)l->confidence);
+	if (l->frames)
+		fputs("  | ", stdout);
+	value_frames_print(stdout, l->frames, l->n_frames, l->n_frames, PRINT_TEXT);
 	print_reason(l, critical);
 	putchar('\n');
 }
@@ -239,6 +243,8 @@ static void json_line(const struct why_line *l, bool pinned)
 		       l->beside ? "true" : "false", l->evidence.runs, l->evidence.executed,
 		       l->evidence.same_ways, l->evidence.new_values);
 	json_string("function", l->function);
+	fputs(",\"inlined\":", stdout);
+	value_frames_json(stdout, l->frames, l->n_frames);
 	json_string("file", l->file);
 	json_string("event", l->event);
 	json_string("text", l->text);
