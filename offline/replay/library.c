@@ -247,7 +247,8 @@ static int come_back(struct value_run *run)
 		if (value_run_ranges(run, c))
 			return VALUE_REPLAY_NO_MEMORY;
 	}
-	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, c,
+	/* Without the record: what the call has written was seen as it did. */
+	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, NULL,
 		       call ? call->import : NULL);
 	return VALUE_REPLAY_LIMIT;
 }
