@@ -26,6 +26,8 @@ struct capture_state {
 	__u64 errno_addr;
 	__u64 entered; /* of the order: where the system call began; 0: none, or before capturing */
 	__u64 file;    /* what its descriptor led to then; 0: nothing, or nobody asks */
+	__u64 channel; /* the same, of one that moves bytes */
+	__u64 changed; /* when that file was changed last */
 	__u64 base[MAX_ENTRY_MODULES]; /* run-time address of text_addr of modules met so far */
 	__u32 errno_last;
 	__u32 met; /* a place */

@@ -13,6 +13,7 @@
 
 #include "bpf/batch.h"
 #include "bpf/capture_send.h"
+#include "bpf/channel.h"
 #include "bpf/opened_name.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -353,6 +354,13 @@ int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
 	cs->entered = __sync_fetch_and_add(&capture_order, 1);
 	if (redacting)
 		cs->file = (__u64)opened_file(descriptor(r, nr));
+	__u32 number = nr;
+	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &number);
+	if (row && row->traits & CAPTURE_MOVES) {
+		struct file *file = opened_file(r->di);
+		cs->channel = (__u64)file;
+		cs->changed = channel_changed(file);
+	}
 	return 0;
 }
 
@@ -440,7 +448,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	w[9] = m.size;
 	w[10] = cs->entered;
 	cs->entered = 0;
-	note_send(cs, RING_CAPTURE_KERNEL, task, ~0u, r->ip, r->sp, 11);
+	bool channel = row && row->traits & (CAPTURE_MOVES | CAPTURE_MAKES) && result >= 0;
+	if (channel)
+		channel_note(cs, r, nr, result, row->traits);
+	note_send(cs, RING_CAPTURE_KERNEL, task, ~0u, r->ip, r->sp,
+		  channel ? CHANNEL_WORDS + sizeof(struct capture_channel) / 8 : CHANNEL_WORDS);
 	return 0;
 }
 

@@ -13,6 +13,7 @@ enum {
 	CAPTURE_SEGMENT_PAGES = 4,
 	CAPTURE_SEGMENT_TABLE = 5,
 	CAPTURE_SEGMENT_FILE = 6,
+	CAPTURE_SEGMENT_CHANNELS = 7,
 
 	CAPTURE_TIME_SHIFT = 16,	 /* times are told in units of 65536 ns */
 	CAPTURE_SEGMENT_BYTES = 1 << 20, /* about where a segment is full */

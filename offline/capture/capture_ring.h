@@ -20,6 +20,36 @@
 /* Of a system call. */
 #define CAPTURE_CONTENT 1     /* what it brings or maps is what a descriptor leads to */
 #define CAPTURE_WHEN_FAILED 2 /* it writes where it fails as well */
+#define CAPTURE_MOVES 4	      /* it moves bytes through the channel that arg0 leads to */
+#define CAPTURE_MAKES 8	      /* it makes one */
+#define CAPTURE_BESIDES_1 16  /* and through the one that arg1 leads to */
+#define CAPTURE_BESIDES_2 32  /* or arg2 */
+
+/* What a descriptor leads to, if bytes that are read there can be those that were written: a
+ * *channel*. An end is an inode, of a TCP socket its address and port. */
+enum channel_kind {
+	CHANNEL_OTHER,
+	CHANNEL_FILE,
+	CHANNEL_PIPE,
+	CHANNEL_UNIX, /* a stream */
+	CHANNEL_TCP,
+};
+#define CHANNEL_KIND 15
+#define CHANNEL_SHIFTED 16 /* the descriptor leads elsewhere than when the call began */
+#define CHANNEL_RIGHTS 32  /* a message with control data: descriptors, perhaps */
+
+/* The words of a KERNEL record from CHANNEL_WORDS on, of a call that moves bytes or makes channels.
+ */
+#define CHANNEL_WORDS 11
+struct capture_channel {
+	__u64 is;	 /* kind and flags */
+	__u64 device;	 /* of a file, and its generation above; of TCP: the network namespace */
+	__u64 end, peer; /* peer 0: there is none, or it is not known */
+	__u64 position;	 /* behind the call: in the file; of TCP what was read and, above 32 bits,
+			    what was written, as sequence numbers */
+	__u64 before, after; /* when the file was changed last, as the call begins and ends */
+	__u64 besides, besides_device; /* the pipe that it moves bytes to as well; 0: none */
+};
 
 /* What is told of the place of a probe: it may stand for several things at once. */
 enum capture_role {
@@ -117,7 +147,7 @@ enum capture_ring_kind {
 /* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.
  * RESULT: rax, rdx, the hash, which are those of the call: 1: rax, 4: rdx. INSN: rax, rcx, rdx,
  * rbx, flags. KERNEL: its number, the result, six arguments; of mmap() of a file its inode and
- * bytes; where in the order it began. */
+ * bytes; where in the order it began; a struct capture_channel, if there is one. */
 struct capture_note {
 	__u32 kind;
 	__u32 task;

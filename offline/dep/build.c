@@ -39,7 +39,7 @@ static uint32_t word_of(struct dep_build *b, const uint32_t *defs, uint64_t len)
 }
 
 /* The load whose word comes next has read what may be others'. */
-static void note_foreign(struct dep_build *b, uint64_t addr, uint64_t len, uint32_t own)
+static void note_foreign(struct dep_build *b, uint64_t addr, uint64_t len)
 {
 	struct dep_trace *t = &b->trace;
 	if (t->n_foreign == t->room_foreign) {
@@ -52,8 +52,7 @@ static void note_foreign(struct dep_build *b, uint64_t addr, uint64_t len, uint3
 		t->foreign = foreign;
 		t->room_foreign = room;
 	}
-	t->foreign[t->n_foreign++] =
-		(struct dep_foreign){t->loads.n, addr, (uint32_t)len, own, false};
+	t->foreign[t->n_foreign++] = (struct dep_foreign){t->loads.n, addr, (uint32_t)len};
 }
 
 enum { LOAD_BYTES = 64 };
@@ -61,24 +60,20 @@ enum { LOAD_BYTES = 64 };
 /* The word of a load whose bytes have not all the same definition. */
 static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
 {
-	uint32_t defs[LOAD_BYTES], own[LOAD_BYTES], *all = len <= LOAD_BYTES ? defs : NULL;
-	uint32_t *mine = all ? own : NULL;
+	uint32_t defs[LOAD_BYTES], *all = len <= LOAD_BYTES ? defs : NULL;
 	bool foreign = false;
-	if (!all) {
-		all = malloc(2 * len * sizeof(*all));
-		mine = all + len;
-	}
+	if (!all)
+		all = malloc(len * sizeof(*all));
 	if (!all) {
 		b->no_memory = true;
 		return 0;
 	}
 	for (uint64_t i = 0; i < len; i++) {
 		all[i] = dep_def_at(b, addr + i);
-		mine[i] = b->others ? shadow_get(&b->shadow, addr + i) : all[i];
 		foreign |= all[i] && all[i] == b->others;
 	}
 	if (foreign)
-		note_foreign(b, addr, len, word_of(b, mine, len));
+		note_foreign(b, addr, len);
 	uint32_t word = word_of(b, all, len);
 	if (all != defs)
 		free(all);
@@ -94,7 +89,7 @@ static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t le
 	bool same = len == 8   ? shadow_same_8(at)
 		    : len == 4 ? shadow_same_4(at)
 			       : shadow_same(at, len);
-	return same ? *at : several(b, addr, len);
+	return same && (*at || !b->trace.n_born) ? *at : several(b, addr, len);
 }
 
 /* --- blocks ---------------------------------------------------------------------------------- */
@@ -283,6 +278,7 @@ static void take_kernel(struct dep_build *b, const struct capture *c)
 		dep_add_event(b, &(struct dep_event){.kind = DEP_SIGNAL_END, .id = id});
 		return;
 	}
+	dep_born_fork(b, c);
 	dep_stream_kernel(b, c);
 }
 
@@ -376,6 +372,7 @@ int dep_build_new(struct value_run *run, struct dep_build **out)
 		dep_build_free(b);
 		return -ENOMEM;
 	}
+	dep_born_begin(b);
 	value_run_crossings(run, crossing, b);
 	*out = b;
 	return 0;
@@ -395,6 +392,11 @@ void dep_build_free(struct dep_build *b)
 	free(t->blocks);
 	free(t->events);
 	free(t->runs);
+	free(t->moved);
+	free(t->moved_runs);
+	free(t->bytes);
+	free(t->born);
+	free(t->forks);
 	free(t->marks);
 	free(t->spans);
 	free(t->foreign);
@@ -431,7 +433,7 @@ void dep_build_watch(struct dep_build *b, dep_watch_fn *fn, void *ctx)
 	b->watch_ctx = ctx;
 }
 
-const struct dep_trace *dep_build_trace(struct dep_build *b)
+const struct dep_trace *dep_build_trace(const struct dep_build *b)
 {
 	return &b->trace;
 }
@@ -441,16 +443,16 @@ uint32_t dep_build_def(struct dep_build *b, uint64_t addr)
 	return dep_def_at(b, addr);
 }
 
-void dep_build_settle(struct dep_build *b, bool (*theirs)(void *ctx, uint64_t addr, uint32_t len),
-		      void *ctx)
+void dep_build_theirs(struct dep_build *b, bool (*theirs)(void *ctx, uint64_t addr), void *ctx)
 {
-	for (uint64_t i = 0; i < b->trace.n_foreign; i++) {
-		struct dep_foreign *f = &b->trace.foreign[i];
-		if (f->settled || theirs(ctx, f->addr, f->len))
-			continue;
-		b->trace.loads.at[f->load] = f->own;
-		f->settled = true;
-	}
+	b->theirs = theirs;
+	b->theirs_ctx = ctx;
+}
+
+void dep_build_written(const struct dep_build *b,
+		       void (*fn)(void *ctx, uint64_t number, const uint32_t *defs), void *ctx)
+{
+	shadow_each(&b->shadow, fn, ctx);
 }
 
 uint32_t dep_build_own_def(struct dep_build *b, uint64_t addr)

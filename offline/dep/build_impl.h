@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* build_impl.h: what the files of the builder share. events.c adds to the trace; build.c
  * follows the replay; calls.c knows what imported functions do (flows.def); streams.c what was read
- * and written of each file descriptor; format.c the arguments of printf() and its like. */
+ * and written of each file descriptor, moved.c by which system calls; born.c what a forked process
+ * begins with; format.c the arguments of printf() and its like. */
 #ifndef OFFLINE_DEP_BUILD_IMPL_H
 #define OFFLINE_DEP_BUILD_IMPL_H
 
@@ -45,14 +46,23 @@ struct dep_input {
 	uint32_t def;
 };
 
+/* What a function of stdio was given: the bytes of an event with DEP_OUTPUT. */
+struct dep_given {
+	uint32_t event;
+	uint64_t place; /* in all that stdio was given for that descriptor */
+};
+
 struct dep_stream {
 	uint64_t read,
 		written;   /* offsets in bytes: where the kernel stands, and what was written */
 	uint64_t consumed; /* of what the kernel has read, by the functions of stdio */
 	struct dep_input *inputs;
 	size_t n_inputs, room_inputs;
-	bool unsure;   /* some output had a length that is not known, or assumed */
-	uint8_t *text; /* what was written */
+	bool unsure;		 /* some output had a length that is not known, or assumed */
+	struct dep_given *given; /* by place */
+	uint64_t n_given, room_given;
+	uint64_t taken, passed; /* bytes that stdio was given, and that it has passed on */
+	uint8_t *text;		/* what was written */
 	size_t n_text, room_text;
 };
 
@@ -82,9 +92,11 @@ struct dep_build {
 	uint32_t next_id;
 	struct dep_stream streams[DEP_FDS];
 	struct dep_heap heap;
-	uint32_t others;	 /* the definition of the last DEP_OTHERS; 0: there was none */
-	uint64_t from;		 /* record behind which what comes next is executed */
-	bool crowded;		 /* others are awake now: all that can be written may be theirs */
+	uint32_t others; /* the definition of the last DEP_OTHERS; 0: there was none */
+	uint64_t from;	 /* record behind which what comes next is executed */
+	bool crowded;	 /* others are awake now: all that can be written may be theirs */
+	bool (*theirs)(void *ctx, uint64_t addr); /* NULL, or whether they ever have */
+	void *theirs_ctx;
 	struct imports *imports; /* which memory functions write */
 };
 
@@ -153,11 +165,25 @@ void dep_gather(struct dep_build *b, struct dep_pending *p, uint64_t at, uint64_
 void dep_gather_message(struct dep_build *b, struct dep_pending *p, uint64_t at);
 
 /* streams.c */
-struct dep_stream *dep_stream(struct dep_build *b, int64_t fd);
+static inline struct dep_stream *dep_stream(struct dep_build *b, int64_t fd)
+{
+	return fd >= 0 && fd < DEP_FDS ? &b->streams[fd] : NULL;
+}
 /* The descriptor of the FILE at @addr; -1: not known. */
 int dep_file_fd(struct dep_build *b, uint64_t addr);
 /* A system call has filled memory from @c's descriptor. */
 void dep_stream_kernel(struct dep_build *b, const struct capture *c);
+/* moved.c: it was an input, of @n bytes that are the first definitions of @e, in @c's ranges from
+ * @range on; or may be an output. */
+void dep_moved_input(struct dep_build *b, const struct capture *c, uint32_t range,
+		     const struct dep_event *e, uint64_t n);
+void dep_moved_output(struct dep_build *b, const struct capture *c, bool inside);
+/* born.c: the memory of a process that was forked gets its definitions; a call may have forked one.
+ */
+void dep_born_begin(struct dep_build *b);
+void dep_born_fork(struct dep_build *b, const struct capture *c);
+/* The event (the last one) has given @n bytes to stdio. */
+void dep_moved_given(struct dep_build *b, int fd, uint64_t n);
 /* The definitions of @n bytes from where stdio stands, which goes on by them. */
 void dep_stream_consume(struct dep_build *b, int fd, uint64_t n, struct dep_words *to);
 /* @n bytes at @addr, or (@addr 0) the character @c, were written; @e is the call's event. */

@@ -44,6 +44,8 @@ static uint64_t length(struct dep_build *b, const struct dep_pending *p, uint8_t
 		return result > 0 ? (uint64_t)result : 0;
 	case LEN_RESULT_ARG1:
 		return result > 0 ? (uint64_t)result * p->args[1] : 0;
+	case LEN_REGEX:
+		return 64;
 	case LEN_RESULT_STRING:
 		return result ? string_len(b, (uint64_t)result, STRING_MAX) - 1 : 0;
 	default:
@@ -340,6 +342,17 @@ static void take_scanned(struct dep_build *b, struct dep_event *e, const struct 
 	}
 }
 
+/* What goes to a descriptor itself was seen as the system call. */
+static void give(struct dep_build *b, const struct dep_event *e, const struct dep_flow *f)
+{
+	bool itself = f->stream == TO_FD0 && f->kind != FLOW_PRINT;
+	uint64_t n = 0;
+	for (uint32_t i = 0; e->flags & DEP_OUTPUT && i < e->n_runs; i++)
+		n += b->trace.runs[e->first_run + i].len;
+	if (n && !itself)
+		dep_moved_given(b, e->fd, n);
+}
+
 static void end_flow(struct dep_build *b, struct dep_event *e, struct dep_pending *p,
 		     const struct dep_flow *f, int64_t result, bool told)
 {
@@ -447,8 +460,10 @@ void dep_call_ends(struct dep_build *b, const struct capture *c)
 	for (uint64_t i = 0; i < p->reads.n; i++)
 		dep_words_push(b, &b->trace.sources, p->reads.at[i]);
 	e->n_reads = b->trace.sources.n - e->first_read;
-	if (f)
+	if (f) {
 		end_flow(b, e, p, f, result, told);
+		give(b, e, f);
+	}
 	bool told_apart = f && (f->kind == FLOW_READ || f->kind == FLOW_MAKE);
 	if (!c && !told_apart && !(f && f->kind == FLOW_COPY))
 		dep_written(b, e, p, (uint64_t)result);

@@ -30,6 +30,8 @@ enum dep_event_kind {
 		     */
 	DEP_SIGNAL, /* a handler runs next; its end has the same @id */
 	DEP_SIGNAL_END, /* registers are those of the signal again */
+	DEP_BORN,   /* the process was forked: a definition for each byte that may be written, as
+		       its parent had it (dep_trace.born) */
 	DEP_OTHERS, /* other threads were awake: its one definition is of what they may have written
 		     */
 };
@@ -52,6 +54,7 @@ struct dep_event {
 	int32_t fd;
 	uint32_t id;
 	uint64_t offset; /* in bytes, of what was read or written of @fd before */
+	uint64_t order;	 /* of DEP_KERNEL: of the call's record, over all tasks */
 	uint32_t regs;	 /* arguments that it reads: bit i general argument i, bit 8 + i xmm i */
 	uint32_t first_def, n_defs;
 	uint64_t first_source; /* in dep_trace.sources: n_defs of them where it copies */
@@ -72,12 +75,37 @@ struct dep_span {
 	uint64_t count, from, to;
 };
 
-/* Load word @load read @len bytes at @addr of which some may be others'. @own: what the word would
- * be if they are not. */
+/* Load word @load read @len bytes at @addr of which some may be others'. */
 struct dep_foreign {
 	uint64_t load, addr;
-	uint32_t len, own;
-	bool settled; /* they are not, and the word is that */
+	uint32_t len;
+};
+
+/* What a system call has written to, or read of, a descriptor (not what splice() and its like
+ * move). Of what stdio has kept back the bytes are told by their place in all that it was given for
+ * that descriptor, since a call may write what a function that is not over yet has made. */
+struct dep_moved {
+	uint64_t order; /* of its record */
+	uint64_t count; /* instructions before it */
+	int32_t fd;
+	bool output, kept_back;
+	bool known; /* its bytes, exact or assumed, are in dep_trace.bytes from @first_byte on */
+	uint32_t len;
+	uint32_t first_def; /* of an input: one for each byte; */
+	uint64_t at;	    /* and the first one's place in all that was read of the descriptor */
+	uint64_t first_run; /* of an output: in dep_trace.moved_runs, to those of the next; or */
+	uint64_t place;	    /* where it begins in what stdio was given */
+	uint64_t first_byte;
+};
+/* Memory that a process began with. */
+struct dep_born {
+	uint64_t addr, len;
+	uint32_t first_def;
+};
+
+/* A task was forked by the call of that record. */
+struct dep_fork {
+	uint64_t order, count; /* instructions before it */
 };
 
 /* Every so many items: where the scan stands before item @item. */
@@ -99,6 +127,16 @@ struct dep_trace {
 	uint64_t n_events, room_events;
 	struct dep_run *runs;
 	uint64_t n_runs, room_runs;
+	struct dep_moved *moved; /* by order */
+	uint64_t n_moved, room_moved;
+	struct dep_run *moved_runs;
+	uint64_t n_moved_runs, room_moved_runs;
+	uint8_t *bytes;
+	uint64_t n_bytes, room_bytes;
+	struct dep_born *born; /* by address */
+	uint32_t n_born;
+	struct dep_fork *forks; /* by order */
+	uint64_t n_forks, room_forks;
 	struct dep_span *spans;
 	uint64_t n_spans, room_spans;
 	struct dep_foreign *foreign;
@@ -127,14 +165,18 @@ void dep_build_free(struct dep_build *build);
 enum value_replay_stop dep_build_forward(struct dep_build *build, uint64_t until);
 void dep_build_watch(struct dep_build *build, dep_watch_fn *fn, void *ctx);
 /* What was built so far; borrowed. */
-const struct dep_trace *dep_build_trace(struct dep_build *build);
+const struct dep_trace *dep_build_trace(const struct dep_build *build);
 /* The definition of the byte at @addr, now. */
 uint32_t dep_build_def(struct dep_build *build, uint64_t addr);
 /* The definition that the task itself has made of it last, whoever wrote there since; 0: none. */
 uint32_t dep_build_own_def(struct dep_build *build, uint64_t addr);
-/* Settles the loads of which @theirs says that others have not written these bytes. */
-void dep_build_settle(struct dep_build *build,
-		      bool (*theirs)(void *ctx, uint64_t addr, uint32_t len), void *ctx);
+/* Of bytes that others may have written meanwhile it is asked whether they ever have, else all of
+ * them are theirs. To be told before the first step. */
+void dep_build_theirs(struct dep_build *build, bool (*theirs)(void *ctx, uint64_t addr), void *ctx);
+/* Tells of each page (addresses by 4096) that was written to, with the definition that the task
+ * itself has made last of each of its bytes; 0: none. */
+void dep_build_written(const struct dep_build *build,
+		       void (*fn)(void *ctx, uint64_t number, const uint32_t *defs), void *ctx);
 /* Of the call out that is not over, if there is one: the arguments that it reads and (@defs,
  * borrowed until the next step) the definitions of what it reads of memory, as far as is known. */
 bool dep_build_open_call(const struct dep_build *build, struct dep_units *units,
@@ -143,6 +185,11 @@ bool dep_build_open_call(const struct dep_build *build, struct dep_units *units,
 const uint8_t *dep_build_output(const struct dep_build *build, int fd, size_t *len);
 /* Whether it is known for sure: no text, nor the length of one, is assumed. */
 bool dep_build_output_is_sure(const struct dep_build *build, int fd);
+
+/* Which definition byte @offset of the output @m is. *@count: instructions before it was written,
+ * or was given to stdio, whichever was later. False: it is not known. */
+bool dep_build_sent(const struct dep_build *build, const struct dep_moved *m, uint64_t offset,
+		    uint32_t *def, uint64_t *count);
 
 /* Where the scan stands at the last mark at or before instruction @count. */
 const struct dep_mark *dep_trace_mark(const struct dep_trace *t, uint64_t count);
@@ -159,6 +206,8 @@ static inline const uint32_t *dep_trace_load(const struct dep_trace *t, const ui
 	return many + 1;
 }
 
+/* The call of that record; NULL: it has moved nothing, or is not known. */
+const struct dep_moved *dep_trace_moved(const struct dep_trace *t, uint64_t order);
 /* The units that an event reads (its arguments) and those that are new behind it. */
 struct dep_units dep_event_reads(const struct dep_event *e);
 struct dep_units dep_event_writes(const struct dep_event *e);

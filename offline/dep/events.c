@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* events.c: definitions, items and events are added to the trace here. */
+#include "offline/base/search.h"
 #include "offline/dep/build_impl.h"
 
 #include <stdlib.h>
@@ -16,11 +17,25 @@ uint32_t dep_new_defs(struct dep_build *b, uint32_t n)
 	return first;
 }
 
+/* That of a byte that the parent had. */
+static uint32_t born_def(const struct dep_trace *t, uint64_t addr)
+{
+	uint32_t i = SEARCH_FIRST_NOT(0, t->n_born, k, t->born[k].addr <= addr);
+	const struct dep_born *born = i ? &t->born[i - 1] : NULL;
+	return born && addr - born->addr < born->len
+		       ? born->first_def + (uint32_t)(addr - born->addr)
+		       : 0;
+}
+
 /* What others may have written is theirs. */
 uint32_t dep_def_at(struct dep_build *b, uint64_t addr)
 {
 	uint32_t def = shadow_get(&b->shadow, addr);
+	if (!def && b->trace.n_born)
+		def = born_def(&b->trace, addr);
 	if (def >= b->others && !b->crowded)
+		return def;
+	if (b->theirs && !b->theirs(b->theirs_ctx, addr))
 		return def;
 	const struct value_region *region = def ? NULL : value_memory_region(b->memory, addr);
 	return region && !(region->prot & VALUE_WRITE) ? 0 : b->others;

@@ -42,6 +42,7 @@ enum dep_len {
 	LEN_PRODUCT12,	   /* arguments 1 and 2 */
 	LEN_RESULT,	   /* the result, where it is positive */
 	LEN_RESULT_ARG1,   /* result times argument 1 */
+	LEN_REGEX,	   /* of a regex_t */
 	LEN_RESULT_STRING, /* of the string that is the result; 0 if there is none */
 };
 

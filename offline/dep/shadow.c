@@ -96,3 +96,11 @@ uint32_t *shadow_page(struct shadow *s, uint64_t number, bool write)
 	s->near[number % SHADOW_NEAR] = (struct shadow_near){number + 1, s->defs[i]};
 	return s->defs[i];
 }
+
+void shadow_each(const struct shadow *s,
+		 void (*fn)(void *ctx, uint64_t number, const uint32_t *defs), void *ctx)
+{
+	for (size_t i = 0; i < s->room; i++)
+		if (s->pages[i] && s->defs[i])
+			fn(ctx, s->pages[i] - 1, s->defs[i]);
+}

@@ -32,6 +32,10 @@ void shadow_deinit(struct shadow *s);
 /* The page with that number, to read or (@write) to write; never NULL, but see no_memory. */
 uint32_t *shadow_page(struct shadow *s, uint64_t number, bool write);
 
+/* Tells of each page that something was written to; in no order. */
+void shadow_each(const struct shadow *s,
+		 void (*fn)(void *ctx, uint64_t number, const uint32_t *defs), void *ctx);
+
 static inline uint32_t *shadow_find(struct shadow *s, uint64_t number, bool write)
 {
 	const struct shadow_near *near = &s->near[number % SHADOW_NEAR];

@@ -7,11 +7,6 @@
 
 enum { FILE_FILENO = 0x70 }; /* offset in a FILE of glibc, x86-64 */
 
-struct dep_stream *dep_stream(struct dep_build *b, int64_t fd)
-{
-	return fd >= 0 && fd < DEP_FDS ? &b->streams[fd] : NULL;
-}
-
 int dep_file_fd(struct dep_build *b, uint64_t addr)
 {
 	int32_t fd;
@@ -48,13 +43,30 @@ static void keep_input(struct dep_build *b, struct dep_stream *s, uint64_t offse
 	s->inputs[s->n_inputs++] = (struct dep_input){offset, len, def};
 }
 
+/* The first range of @c that holds what was read: a message's own description comes before. */
+static uint32_t first_range(const struct capture *c)
+{
+	enum { RECVMSG = 47 };
+	uint32_t i = c->n_ranges;
+	uint64_t left = c->result > 0 ? (uint64_t)c->result : 0;
+	if (c->nr != RECVMSG)
+		return 0;
+	while (i && left) {
+		uint64_t len = c->ranges[--i].len;
+		left -= len < left ? len : left;
+	}
+	return i;
+}
+
 void dep_stream_kernel(struct dep_build *b, const struct capture *c)
 {
+	enum { RECVFROM = 45 };
 	bool positioned;
 	bool input = is_input(c->nr, &positioned);
 	struct dep_stream *s = input ? dep_stream(b, (int64_t)c->args[0]) : NULL;
 	bool inside = value_machine_side_now(b->machine) == VALUE_SIDE_TRACED &&
 		      value_machine_is_code(b->machine, value_machine_state(b->machine)->rip);
+	dep_moved_output(b, c, inside);
 	if (!c->n_ranges && !inside)
 		return;
 	uint64_t offset = s ? positioned ? c->args[3] : s->read : 0;
@@ -66,20 +78,27 @@ void dep_stream_kernel(struct dep_build *b, const struct capture *c)
 					 .ip = inside ? value_machine_state(b->machine)->rip : 0,
 					 .fd = s ? (int32_t)c->args[0] : -1,
 					 .offset = offset,
+					 .order = c->order,
 					 .id = c->nr,
 				 });
-	for (uint32_t i = 0; e && i < c->n_ranges; i++) {
+	uint32_t first = s ? first_range(c) : c->n_ranges;
+	uint32_t end = s && c->nr == RECVFROM && c->n_ranges ? 1 : c->n_ranges;
+	uint64_t before = offset;
+	/* What was read comes first, so that its definitions are bytes from the offset on. */
+	for (uint32_t i = first; e && i < end; i++) {
 		const struct capture_range *r = &c->ranges[i];
-		if (!s || (c->nr == 45 && i)) {
-			shadow_set(&b->shadow, r->addr, r->len, dep_more_defs(b, e, 1));
-			continue;
-		}
 		uint32_t def = dep_more_defs(b, e, r->len);
 		for (uint32_t k = 0; k < r->len && !b->no_memory; k++)
 			shadow_set(&b->shadow, r->addr + k, 1, def + k);
 		keep_input(b, s, offset, r->len, def);
 		offset += r->len;
 	}
+	if (e && offset > before)
+		dep_moved_input(b, c, first, e, offset - before);
+	for (uint32_t i = 0; e && i < c->n_ranges; i++)
+		if (i < first || i >= end)
+			shadow_set(&b->shadow, c->ranges[i].addr, c->ranges[i].len,
+				   dep_more_defs(b, e, 1));
 	if (s && !positioned)
 		s->read = offset;
 }
@@ -175,5 +194,6 @@ void dep_streams_deinit(struct dep_build *b)
 	for (int i = 0; i < DEP_FDS; i++) {
 		free(b->streams[i].inputs);
 		free(b->streams[i].text);
+		free(b->streams[i].given);
 	}
 }

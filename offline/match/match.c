@@ -237,13 +237,13 @@ static bool is_better(const struct rating *a, const struct rating *b)
 }
 
 /* Signatures fit. Small parts of what the partner does are no match by themselves: any counter that
- * ends early is a part of another one. Nor is what happens at another time, or one value that
- * several others have. */
+ * ends early is a part of another one. Nor is what happens at another time, or where several fit
+ * equally well, for nothing says which of them it is. */
 static bool is_match(const struct fits *f, const struct match_found *found, const struct rating *r,
 		     const struct match_insn *b, const struct match_insn *a)
 {
 	bool most = 2 * (uint64_t)b->n > a->n;
-	if (r->distance >= FAR || (f->different == 1 && found->alike > 2))
+	if (r->distance >= FAR || found->alike > 1)
 		return false;
 	if (found->makers && !found->makers_matched)
 		return f->different >= TELLING && most;

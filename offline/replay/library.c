@@ -17,6 +17,8 @@
 
 /* Of one stay in a library: a loop that does not end comes of a value that is wrong. */
 #define LIBRARY_INSNS 4000000000
+/* Of one call, up to which a jump on something that is not known is followed. */
+#define SUPPOSED_INSNS 1000000
 /* Of one that goes another way than was recorded. */
 #define TURNED_INSNS 200000000
 /* Where others write meanwhile, a loop may wait for them that has no end here. */
@@ -245,7 +247,8 @@ static int come_back(struct value_run *run)
 		if (value_run_ranges(run, c))
 			return VALUE_REPLAY_NO_MEMORY;
 	}
-	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, c,
+	/* Without the record: what the call has written was seen as it did. */
+	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, NULL,
 		       call ? call->import : NULL);
 	return VALUE_REPLAY_LIMIT;
 }
@@ -332,6 +335,21 @@ static int at_chance(struct value_run *run)
 	return value_machine_skip(m, NULL) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
 }
 
+/* Of a byte with bits that nobody has set none is known, so neither is one of them that was set: a
+ * jump on it goes by what is there, as by something assumed. Of a call that has gone on for long it
+ * does not: a loop whose end is not known may have none here. Nor where records lack bytes, of
+ * which nothing is there. */
+static int suppose_flags(struct value_run *run)
+{
+	struct value_machine *m = run->machine;
+	const struct value_insn *insn = value_machine_insn(m, value_machine_state(m)->rip);
+	if (run->turned || run->left_out || !insn || insn->kind != VALUE_INSN_JCC ||
+	    value_machine_count(m) >= SUPPOSED_INSNS)
+		return go_blind(run, "a branch on a value that is not known");
+	value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, VALUE_ASSUMED);
+	return VALUE_REPLAY_LIMIT;
+}
+
 static int one_stop(struct value_run *run)
 {
 	struct value_machine *m = run->machine;
@@ -365,7 +383,7 @@ static int one_stop(struct value_run *run)
 	case VALUE_STOP_NO_MEMORY:
 		return VALUE_REPLAY_NO_MEMORY;
 	case VALUE_STOP_UNKNOWN_BRANCH:
-		return go_blind(run, "a branch on a value that is not known");
+		return suppose_flags(run);
 	case VALUE_STOP_UNKNOWN_STORE:
 		return go_blind(run, "a store to an address that is not known");
 	case VALUE_STOP_FAULT:

@@ -68,6 +68,9 @@ unsigned value_run_met(struct value_run *run);
 /* Where its process has other threads: the instructions that come next are executed behind record
  * *@from, and before *@to, in the order over all tasks (capture.order). False: it has none. */
 bool value_run_when(const struct value_run *run, uint64_t *from, uint64_t *to);
+/* Whether the task is the first one of a process that another one has forked, whose memory and
+ * registers it begins with; *@order: of the record of that call. */
+bool value_run_forked(const struct value_run *run, uint64_t *order);
 void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx);
 
 /* Goes forward until @until instructions were executed, and to where the next one is: what is

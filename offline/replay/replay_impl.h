@@ -118,7 +118,9 @@ struct value_run {
 	size_t n_code;
 	struct kept_records *records; /* of the task, all */
 	uint64_t next;		      /* record */
-	uint64_t born;	 /* when in the order its parent was about to make it; 0: not known */
+	uint64_t
+		forked; /* of the record of the call that made its process; 0: it began otherwise */
+	uint64_t born;	/* when in the order its parent was about to make it; 0: not known */
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
 	unsigned met;	 /* of enum value_met, since it was asked last */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
@@ -145,7 +147,8 @@ struct value_run {
 	struct value_blocks blocks;
 	struct supposition supposition;
 	struct value_gap gap;
-	uint64_t blind;		   /* how often a library could not be executed to its end */
+	bool left_out;	/* some system call lacks bytes, perhaps because they are secret */
+	uint64_t blind; /* how often a library could not be executed to its end */
 	struct value_gap blind_at; /* the first time */
 	value_crossing_fn *crossing;
 	void *crossing_ctx;

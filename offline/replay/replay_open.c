@@ -157,8 +157,10 @@ static int keep_record(struct value_run *run, const struct capture *c)
 	copy.n_ranges = 0;
 	copy.xsave = NULL;
 	size_t size = c->n_ranges * sizeof(*c->ranges) + c->xsave_bytes;
-	for (uint32_t i = 0; i < c->n_ranges; i++)
+	for (uint32_t i = 0; i < c->n_ranges; i++) {
 		size += c->ranges[i].unread ? 0 : c->ranges[i].len;
+		run->left_out |= c->kind == CAPTURE_KERNEL && c->ranges[i].unread;
+	}
 	if (!size)
 		return kept_records_add(run->records, &copy) ? 0 : -ENOMEM;
 	struct capture_range *ranges = malloc(size);
@@ -381,6 +383,8 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	run->xstate = parent->xstate;
 	value_run_free(parent);
 	run->born = call.entered ? call.entered : 0;
+	const struct family_task *maker = families_find(&run->replay->families, child->parent);
+	run->forked = maker && maker->pid != child->pid ? call.order : 0;
 	value_set_gpr(run->machine, VALUE_RAX, 0, VALUE_EXACT);
 	take_thread(run, &call);
 	return fine ? 0
@@ -467,6 +471,12 @@ uint64_t value_run_blind(const struct value_run *run, const struct value_gap **f
 {
 	*first = &run->blind_at;
 	return run->blind;
+}
+
+bool value_run_forked(const struct value_run *run, uint64_t *order)
+{
+	*order = run->forked;
+	return run->forked;
 }
 
 void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx)

@@ -115,12 +115,14 @@ static void leave_for_callbacks(struct scan *s, const struct dep_event *e)
 	s->live = (struct dep_units){{0}};
 }
 
-/* Bytes of input: a step for each run of them. */
+/* Bytes of input, or of the parent's memory: a step for each run of them. */
 static void take_input(struct scan *s, const struct dep_event *e)
 {
 	uint32_t end = e->first_def + e->n_defs;
 	for (uint32_t def = e->first_def; def < end; def++) {
-		if (!scan_has(s, def))
+		if (!(def % 64) && !s->defs[def / 64])
+			def += 63;
+		if (def >= end || !scan_has(s, def))
 			continue;
 		struct slice_step step = {.count = e->count, .ip = e->ip, .event = e, .first = def};
 		for (; def < end && scan_has(s, def); def++) {
@@ -139,7 +141,7 @@ static void take_event(struct scan *s, const struct dep_event *e)
 	s->at.count = e->count;
 	if (s->control)
 		s->parent = s->control->parents[--s->at.parent];
-	if (e->flags & DEP_INPUT)
+	if (e->flags & DEP_INPUT || e->kind == DEP_BORN)
 		take_input(s, e);
 	else
 		hit |= take_defs(s, e, &step);
@@ -234,14 +236,21 @@ int slice_backward(const struct dep_trace *trace, const struct slice_criterion *
 		return -ENOMEM;
 	}
 	start(&s, criterion);
+	size_t more = 0;
 	while (s.at.item && !s.no_memory &&
-	       (s.n_live || s.n_aside || s.n_decisive || dep_units_any(&s.live))) {
+	       (s.n_live || s.n_aside || s.n_decisive || dep_units_any(&s.live) ||
+		more < criterion->n_more)) {
+		for (; more < criterion->n_more && s.at.count <= criterion->more[more].count;
+		     more++)
+			dep_units_add(&s.live, &criterion->more[more].units);
 		uint32_t item = trace->items.at[--s.at.item];
 		if (item & DEP_ITEM_EVENT)
 			take_event(&s, &trace->events[item & ~DEP_ITEM_EVENT]);
 		else
 			take_item(&s, item);
 	}
+	if (criterion->left)
+		*criterion->left = s.live;
 	scan_deinit(&s);
 	return s.no_memory ? -ENOMEM : 0;
 }

@@ -190,6 +190,10 @@ int slice_forward(const struct dep_trace *trace, const struct slice_criterion *c
 			take_block(&s, item, 0, false);
 		}
 	}
+	if (criterion->tainted) {
+		*criterion->tainted = s.defs;
+		s.defs = NULL;
+	}
 	scan_deinit(&s);
 	return s.no_memory ? -ENOMEM : 0;
 }

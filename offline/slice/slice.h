@@ -14,6 +14,12 @@ enum slice_follow {
 	SLICE_INSIDE = 2,    /* nothing is followed through code outside and the kernel */
 };
 
+/* Registers that are asked for as well, in the state before instruction @count. */
+struct slice_more {
+	uint64_t count;
+	struct dep_units units;
+};
+
 /* What is asked for, in the state before instruction @count: registers, definitions (of bytes of
  * memory; 0 is none), and (@insn) what the instruction there reads. The instruction is in the slice
  * then. */
@@ -27,6 +33,12 @@ struct slice_criterion {
 		       */
 	bool decided; /* with control: and what decided that instruction @moment was reached */
 	uint64_t moment;
+	const struct slice_more *more; /* backward: by count, the last first */
+	size_t n_more;
+	struct dep_units *left; /* backward: where to put what of registers is in the slice as the
+				   trace begins; NULL */
+	uint64_t **tainted; /* forward: where to put a bit for each definition that is in the slice,
+			   which the caller frees; NULL */
 };
 
 /* One instance: an instruction (@event NULL, or a string instruction's), or an event. */

@@ -73,6 +73,7 @@ void wet_graph_free(struct wet_graph *g)
 		free(n->order);
 		free(n->times);
 		free(n->outer);
+		free(n->load_edges);
 		free(n->last);
 		free(n->next);
 	}
@@ -129,7 +130,7 @@ static uint64_t look_at_reads(struct looking *l, struct wet_node *n, const struc
 			n->n_inner += l->stmt[u] != before;
 			before = l->stmt[u];
 		} else if (l->n_outer < sizeof(l->outer) / sizeof(*l->outer)) {
-			l->outer[l->n_outer++] = (struct wet_outer){s, u};
+			l->outer[l->n_outer++] = (struct wet_outer){s, u, 0};
 		}
 	}
 	return inputs;
@@ -176,7 +177,7 @@ static bool make_groups(struct wet_node *n, const struct looking *l)
 static bool make_node(struct wet_graph *g, struct wet_node *n, uint32_t n_blocks)
 {
 	struct looking *l = calloc(1, sizeof(*l));
-	uint32_t s = 0;
+	uint32_t s = 0, n_loads = 0;
 	*n = (struct wet_node){.first_stmt = g->n_stmts};
 	for (uint32_t i = 0; i < n_blocks; i++) {
 		n->n_stmts += g->blocks[i]->n_insns;
@@ -196,6 +197,7 @@ static bool make_node(struct wet_graph *g, struct wet_node *n, uint32_t n_blocks
 	for (uint32_t i = 0; fine && i < n_blocks; i++)
 		for (unsigned k = 0; k < g->blocks[i]->n_insns; k++, s++) {
 			look(l, n, &g->blocks[i]->insns[k], s);
+			n_loads += g->blocks[i]->insns[k].n_loads;
 			g->stmts[g->n_stmts + s] = (struct wet_stmt){
 				g->blocks[i]->block->insns[k].ip, g->blocks[i]->insns[k].n_results};
 		}
@@ -204,7 +206,8 @@ static bool make_node(struct wet_graph *g, struct wet_node *n, uint32_t n_blocks
 		g->node_of[g->n_stmts + i] = n - g->nodes;
 	n->outer = fine ? malloc((l->n_outer + 1) * sizeof(*n->outer)) : NULL;
 	n->last = fine ? malloc(UNITS * sizeof(*n->last)) : NULL;
-	fine = fine && n->outer && n->last;
+	n->load_edges = fine ? calloc(n_loads + 1, sizeof(*n->load_edges)) : NULL;
+	fine = fine && n->outer && n->last && n->load_edges;
 	if (fine) {
 		g->n_stmts += n->n_stmts;
 		memcpy(n->outer, l->outer, l->n_outer * sizeof(*n->outer));
@@ -248,7 +251,7 @@ static bool put_values(struct wet_graph *g, struct wet_node *n)
 }
 
 static void put_edge(struct wet_graph *g, uint32_t node, uint32_t stmt, uint32_t operand,
-		     const struct maker *from)
+		     const struct maker *from, uint32_t *last)
 {
 	if (!from->stmt)
 		return;
@@ -258,7 +261,7 @@ static void put_edge(struct wet_graph *g, uint32_t node, uint32_t stmt, uint32_t
 			     .from_node = g->node_of[from->stmt - 1],
 			     .operand = operand};
 	g->totals.dependences++;
-	if (!wet_edges_add(&g->edges, &e, g->nodes[node].executions, from->time))
+	if (!wet_edges_add(&g->edges, &e, g->nodes[node].executions, from->time, last))
 		g->no_memory = true;
 }
 
@@ -277,7 +280,7 @@ static bool room_for_defs(struct wet_graph *g, uint32_t last)
 }
 
 static void put_loads(struct wet_graph *g, const struct dep_trace *t, uint32_t node, uint32_t stmt,
-		      uint64_t load, unsigned n)
+		      uint64_t load, unsigned n, uint32_t *last)
 {
 	enum { MEMORY = 256 }; /* operands below are registers */
 	for (unsigned i = 0; i < n; i++) {
@@ -285,7 +288,7 @@ static void put_loads(struct wet_graph *g, const struct dep_trace *t, uint32_t n
 		const uint32_t *defs = dep_trace_load(t, &t->loads.at[load + i], &k);
 		for (uint32_t d = 0; d < k; d++)
 			if (defs[d] < g->room_defs)
-				put_edge(g, node, stmt, MEMORY + i, &g->defs[defs[d]]);
+				put_edge(g, node, stmt, MEMORY + i, &g->defs[defs[d]], &last[i]);
 	}
 }
 
@@ -306,7 +309,8 @@ static void put_memory(struct wet_graph *g, const struct dep_trace *t, uint32_t 
 			uint32_t made = d->n_stores;
 			if (d->string)
 				made += t->events[t->strings.at[string++]].n_defs;
-			put_loads(g, t, node, s, load, d->n_loads);
+			put_loads(g, t, node, s, load, d->n_loads,
+				  g->nodes[node].load_edges + (load - g->begin.load));
 			load += d->n_loads;
 			for (uint32_t m = 0; m < made; m++)
 				g->defs[++def] = (struct maker){base + s + 1, now};
@@ -323,7 +327,8 @@ static void put_registers(struct wet_graph *g, uint32_t node)
 		bool same = before && stmt == n->outer[i].stmt && before->stmt == from->stmt &&
 			    before->time == from->time;
 		if (!same)
-			put_edge(g, node, n->outer[i].stmt, n->outer[i].unit, from);
+			put_edge(g, node, n->outer[i].stmt, n->outer[i].unit, from,
+				 &n->outer[i].edge);
 		before = from;
 		stmt = n->outer[i].stmt;
 	}
@@ -388,7 +393,8 @@ static void put_decided(struct wet_graph *g, const struct slice_control *c,
 				     .operand = WET_CONTROL};
 		g->totals.dependences++;
 		g->totals.decided++;
-		g->no_memory |= !wet_edges_add(&g->edges, &e, last->time, by->time);
+		uint32_t any = 0;
+		g->no_memory |= !wet_edges_add(&g->edges, &e, last->time, by->time, &any);
 	}
 }
 

@@ -15,6 +15,7 @@
 struct wet_outer {
 	uint16_t stmt; /* in the node */
 	uint8_t unit;  /* reads.h */
+	uint32_t edge; /* by which it read it the last time, plus one; 0: by none yet */
 };
 
 /* What is in a register unit when the node is left. */
@@ -32,6 +33,7 @@ struct wet_node {
 	uint64_t n_inner; /* edges between its statements by registers: all inferred */
 	struct wet_outer *outer;
 	uint32_t n_outer;
+	uint32_t *load_edges; /* of each load the same */
 	struct wet_last *last;
 	uint32_t n_last;
 	struct wet_group *groups;

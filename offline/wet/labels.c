@@ -14,6 +14,11 @@ void wet_edges_deinit(struct wet_edges *e)
 	free(e->slots);
 }
 
+static bool same(const struct wet_edge *a, const struct wet_edge *b)
+{
+	return a->to == b->to && a->from == b->from && a->operand == b->operand;
+}
+
 static uint32_t *find(const struct wet_edges *e, uint32_t *slots, uint32_t n_slots,
 		      const struct wet_edge *edge)
 {
@@ -21,8 +26,7 @@ static uint32_t *find(const struct wet_edges *e, uint32_t *slots, uint32_t n_slo
 	h = (h ^ h >> 29 ^ edge->operand) * 0x9e3779b97f4a7c15;
 	for (uint32_t i = h >> 32 & (n_slots - 1);; i = (i + 1) & (n_slots - 1)) {
 		const struct wet_edge *at = slots[i] ? &e->at[slots[i] - 1] : NULL;
-		if (!at ||
-		    (at->to == edge->to && at->from == edge->from && at->operand == edge->operand))
+		if (!at || same(at, edge))
 			return &slots[i];
 	}
 }
@@ -75,22 +79,32 @@ static bool write_out(struct wet_edge *e)
 	return true;
 }
 
-bool wet_edges_add(struct wet_edges *edges, const struct wet_edge *edge, uint32_t to_time,
-		   uint32_t from_time)
+/* The number of the edge, a new one where there is none yet, plus one; 0: out of memory. */
+static uint32_t find_or_make(struct wet_edges *edges, const struct wet_edge *edge)
 {
 	if (!make_room(edges))
-		return false;
+		return 0;
 	uint32_t *slot = find(edges, edges->slots, edges->n_slots, edge);
 	if (!*slot) {
-		edges->at[edges->n] = *edge;
 		struct wet_edge *e = &edges->at[edges->n];
+		*e = *edge;
 		e->inferred = edge->to_node == edge->from_node;
 		e->shares = 0;
 		e->n = e->n_times = e->room_times = 0;
 		e->times = NULL;
 		*slot = ++edges->n;
 	}
-	struct wet_edge *e = &edges->at[*slot - 1];
+	return *slot;
+}
+
+bool wet_edges_add(struct wet_edges *edges, const struct wet_edge *edge, uint32_t to_time,
+		   uint32_t from_time, uint32_t *last)
+{
+	if (!*last || !same(&edges->at[*last - 1], edge))
+		*last = find_or_make(edges, edge);
+	if (!*last)
+		return false;
+	struct wet_edge *e = &edges->at[*last - 1];
 	bool again = e->inferred && to_time == from_time && to_time == e->n;
 	if (e->inferred && !again && !write_out(e))
 		return false;

@@ -32,9 +32,10 @@ struct wet_edges {
 
 void wet_edges_deinit(struct wet_edges *edges);
 /* One instance: statement @to of the execution @to_time of its node has read operand @operand of
- * what statement @from made in execution @from_time. False: out of memory. */
+ * what statement @from made in execution @from_time. @last: which edge it was the last time, plus
+ * one, which is most often the one again; 0: none. False: out of memory. */
 bool wet_edges_add(struct wet_edges *edges, const struct wet_edge *edge, uint32_t to_time,
-		   uint32_t from_time);
+		   uint32_t from_time, uint32_t *last);
 /* Gives up labels that are inferred or shared: @executions has how often each node was executed. */
 bool wet_edges_finish(struct wet_edges *edges, const uint32_t *executions);
 

@@ -3,6 +3,8 @@
  * value eight: the paper's, but for values, which are words of 32 bits there. */
 #include "offline/wet/sizes.h"
 
+#include "offline/wet/packing.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,6 @@ enum { TRIAL = 1024 };
 struct sizing {
 	struct wet_sizes *out;
 	const struct wet_sink *sink; /* NULL: nobody keeps them */
-	struct wet_packer *packer;
-	struct bytes stored;
-	uint64_t *values; /* room for the longest stream */
-	int err;
 };
 
 static double now(void)
@@ -26,63 +24,41 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Tier two of one stream of @n values; returns its bytes. */
-static uint64_t compress(struct sizing *s, const uint64_t *values, size_t n)
+/* Tier two of one stream. */
+static int take_packed(void *ctx, enum wet_stream_of of, enum wet_store store,
+		       const struct bytes *stored)
 {
-	enum wet_store store;
-	s->stored.len = 0;
-	if (!wet_packer_put(s->packer, values, n, &s->stored, &store))
-		s->err = -ENOMEM;
-	if (!s->err && s->sink)
-		s->err = s->sink->put(s->sink->ctx, s->stored.data, s->stored.len);
-	s->out->streams++;
-	s->out->chosen[store]++;
-	s->out->bytes[store] += s->stored.len;
-	return s->stored.len;
-}
-
-static uint64_t compress_words(struct sizing *s, const uint32_t *words, size_t n, size_t stride)
-{
-	for (size_t i = 0; i < n; i++)
-		s->values[i] = words[i * stride];
-	return compress(s, s->values, n);
-}
-
-static void size_node(struct sizing *s, const struct wet_node *n)
-{
+	struct sizing *s = ctx;
 	struct wet_sizes *o = s->out;
+	struct wet_size *sizes[] = {&o->times, &o->values, &o->edges};
+
+	sizes[of]->tier2 += stored->len;
+	o->streams++;
+	o->chosen[store]++;
+	o->bytes[store] += stored->len;
+	return s->sink ? s->sink->put(s->sink->ctx, stored->data, stored->len) : 0;
+}
+
+static void size_node(struct wet_sizes *o, const struct wet_node *n)
+{
 	o->times.original += 4 * (uint64_t)n->n_stmts * n->executions;
 	o->times.tier1 += 4 * (uint64_t)n->executions;
-	o->times.tier2 += compress_words(s, n->times, n->executions, 1);
 	o->values.original += 8 * (uint64_t)n->n_values * n->executions;
 	o->edge_labels += n->n_inner * n->executions;
-	for (uint32_t k = 0; k < n->n_groups && !s->err; k++) {
+	for (uint32_t k = 0; k < n->n_groups; k++) {
 		const struct wet_group *g = &n->groups[k];
 		o->values.tier1 += 8 * (uint64_t)g->width * g->n_uvals;
-		if (g->n_uvals > 1) {
+		if (g->n_uvals > 1)
 			o->values.tier1 += 4 * (uint64_t)g->n;
-			o->values.tier2 += compress_words(s, g->pattern, g->n, 1);
-		}
-		for (uint32_t v = 0; v < g->width; v++) {
-			for (size_t i = 0; i < g->n_uvals; i++)
-				s->values[i] = g->uvals[i * g->width + v];
-			o->values.tier2 += compress(s, s->values, g->n_uvals);
-		}
 	}
 }
 
-static void size_edges(struct sizing *s, const struct wet_edges *edges)
+static void size_edges(struct wet_sizes *o, const struct wet_edges *edges)
 {
-	struct wet_sizes *o = s->out;
-	for (uint32_t i = 0; i < edges->n && !s->err; i++) {
-		const struct wet_edge *e = &edges->at[i];
-		o->edge_labels += e->n;
-		o->edge_labels_kept += e->n_times / 2;
-		o->edges.tier1 += 4 * e->n_times;
-		if (!e->n_times)
-			continue;
-		o->edges.tier2 += compress_words(s, e->times, e->n_times / 2, 2);
-		o->edges.tier2 += compress_words(s, e->times + 1, e->n_times / 2, 2);
+	for (uint32_t i = 0; i < edges->n; i++) {
+		o->edge_labels += edges->at[i].n;
+		o->edge_labels_kept += edges->at[i].n_times / 2;
+		o->edges.tier1 += 4 * edges->at[i].n_times;
 	}
 	o->edges.original = 8 * o->edge_labels;
 }
@@ -145,7 +121,8 @@ static uint64_t walk_backward(const struct wet_node *nodes, uint32_t n, struct w
 	return t;
 }
 
-static int walk(const struct wet_graph *graph, struct sizing *s)
+/* @values has room for the longest stream. */
+static int walk(const struct wet_graph *graph, uint64_t *values, struct wet_sizes *out)
 {
 	struct wet_totals totals;
 	uint32_t n;
@@ -156,8 +133,8 @@ static int walk(const struct wet_graph *graph, struct sizing *s)
 	wet_graph_totals(graph, &totals);
 	for (uint32_t i = 0; fine && i < n; i++) {
 		for (uint32_t k = 0; k < nodes[i].executions; k++)
-			s->values[k] = nodes[i].times[k];
-		w.streams[i] = wet_stream_best(s->values, nodes[i].executions, TRIAL);
+			values[k] = nodes[i].times[k];
+		w.streams[i] = wet_stream_best(values, nodes[i].executions, TRIAL);
 		fine = w.streams[i];
 		for (uint32_t k = 0; k < nodes[i].n_next; k++)
 			first[nodes[i].next[k] + 2]++;
@@ -173,12 +150,12 @@ static int walk(const struct wet_graph *graph, struct sizing *s)
 	if (fine && totals.paths) {
 		double start = now();
 		uint64_t end = walk_forward(nodes, n, &w, wet_graph_first(graph), totals.paths);
-		s->out->forward_s = now() - start;
+		out->forward_s = now() - start;
 		start = now();
 		uint64_t begin = walk_backward(nodes, n, &w, first, before, totals.paths);
-		s->out->backward_s = now() - start;
-		s->out->walked = totals.paths;
-		s->out->walk_right = end == totals.paths && begin == 1;
+		out->backward_s = now() - start;
+		out->walked = totals.paths;
+		out->walk_right = end == totals.paths && begin == 1;
 	}
 	for (uint32_t i = 0; w.streams && i < n; i++)
 		wet_stream_free(w.streams[i]);
@@ -189,38 +166,23 @@ static int walk(const struct wet_graph *graph, struct sizing *s)
 	return fine ? 0 : -ENOMEM;
 }
 
-/* Values of the longest stream. */
-static size_t longest(const struct wet_graph *graph)
-{
-	uint32_t n;
-	size_t most = 1;
-	const struct wet_node *nodes = wet_graph_nodes(graph, &n);
-	const struct wet_edges *edges = wet_graph_edges(graph);
-	for (uint32_t i = 0; i < n; i++)
-		most = nodes[i].executions > most ? nodes[i].executions : most;
-	for (uint32_t i = 0; i < edges->n; i++)
-		most = edges->at[i].n_times > most ? edges->at[i].n_times : most;
-	return most;
-}
-
 int wet_sizes_of(const struct wet_graph *graph, const struct wet_sink *sink, struct wet_sizes *out)
 {
-	struct sizing s = {.out = out, .sink = sink, .packer = wet_packer_new()};
+	struct sizing s = {.out = out, .sink = sink};
+	size_t longest = 1;
 	uint32_t n;
 	const struct wet_node *nodes = wet_graph_nodes(graph, &n);
+
 	*out = (struct wet_sizes){0};
-	s.values = malloc(longest(graph) * sizeof(*s.values));
-	s.err = s.packer && s.values ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < n && !s.err; i++)
-		size_node(&s, &nodes[i]);
-	if (!s.err)
-		size_edges(&s, wet_graph_edges(graph));
-	if (!s.err) {
-		wet_packer_steps(s.packer, &out->step_ns[0], &out->step_ns[1]);
-		s.err = walk(graph, &s);
+	for (uint32_t i = 0; i < n; i++) {
+		size_node(out, &nodes[i]);
+		longest = nodes[i].executions > longest ? nodes[i].executions : longest;
 	}
-	wet_packer_free(s.packer);
-	bytes_deinit(&s.stored);
-	free(s.values);
-	return s.err;
+	size_edges(out, wet_graph_edges(graph));
+	int err = wet_pack(graph, take_packed, &s, out->step_ns);
+	uint64_t *values = err ? NULL : malloc(longest * sizeof(*values));
+	if (!err)
+		err = values ? walk(graph, values, out) : -ENOMEM;
+	free(values);
+	return err;
 }

@@ -25,7 +25,7 @@ struct wet_sizes {
 	struct wet_size times, values, edges;
 	uint64_t streams, chosen[WET_STORES]; /* how many streams; bytes that each has stored */
 	uint64_t bytes[WET_STORES];
-	double step_ns[2];			/* of a predictor, of a block; 0: not measured */
+	double step_ns[2];			/* of a predictor, of a block */
 	uint64_t edge_labels, edge_labels_kept; /* pairs of timestamps */
 	uint64_t walked;			/* nodes, in each direction */
 	double forward_s, backward_s;		/* of all node timestamps, compressed */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRIAL = 1024, BLOCK = 4096, BLOCKS_FROM = 256, TIMED = 4096, WORST = 10 };
+enum { TRIAL = 1024, BLOCK = 4096, BLOCKS_FROM = 256, WORST = 10 };
 
 struct wet_packer {
 	struct codec *codec;
@@ -32,6 +32,48 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Differences in as few bytes as they need. */
+static size_t differences(const uint64_t *values, size_t n, uint8_t *out)
+{
+	uint64_t before = 0;
+	size_t len = 0;
+	for (size_t i = 0; i < n; before = values[i++]) {
+		uint64_t z = zigzag((int64_t)(values[i] - before));
+		for (; z > 127; z >>= 7)
+			out[len++] = (uint8_t)(z | 128);
+		out[len++] = (uint8_t)z;
+	}
+	return len;
+}
+
+/* On a stream that both can do: numbers that grow by few different steps. */
+static bool measure_steps(struct wet_packer *p)
+{
+	static const uint8_t steps[] = {1, 1, 4, 1, 7, 1, 4, 2};
+	uint64_t *values = malloc(BLOCK * sizeof(*values)), v = 0;
+	size_t len = 0, packed;
+	uint8_t kind = 0;
+	for (size_t i = 0; values && i < BLOCK; i++)
+		values[i] = v += steps[i % sizeof(steps)];
+	struct wet_stream *w = values ? wet_stream_new(WET_STRIDE, 4, 4, values, BLOCK) : NULL;
+	double start = now();
+	for (size_t i = 0; w && i < BLOCK; i++)
+		wet_stream_next(w, &v);
+	for (size_t i = 0; w && i < BLOCK; i++)
+		wet_stream_previous(w, &v);
+	p->predictor_ns = 1e9 * (now() - start) / (2.0 * BLOCK);
+	if (w)
+		len = differences(values, BLOCK, p->unpacked);
+	packed = codec_compress(p->codec, p->unpacked, len, p->packed, &kind);
+	/* A step is a part of what a block costs. */
+	start = now();
+	codec_expand(p->codec, kind, p->packed, packed, p->unpacked, len);
+	p->block_ns = 1e9 * (now() - start) / BLOCK + 1;
+	wet_stream_free(w);
+	free(values);
+	return w;
+}
+
 struct wet_packer *wet_packer_new(void)
 {
 	struct wet_packer *p = calloc(1, sizeof(*p));
@@ -40,7 +82,7 @@ struct wet_packer *wet_packer_new(void)
 	p->codec = codec_new();
 	p->unpacked = malloc(BLOCK * WORST);
 	p->packed = malloc(codec_bound(BLOCK * WORST));
-	if (p->codec && p->unpacked && p->packed)
+	if (p->codec && p->unpacked && p->packed && measure_steps(p))
 		return p;
 	wet_packer_free(p);
 	return NULL;
@@ -58,24 +100,16 @@ void wet_packer_free(struct wet_packer *p)
 	free(p);
 }
 
+void wet_packer_as(struct wet_packer *p, const struct wet_packer *other)
+{
+	p->predictor_ns = other->predictor_ns;
+	p->block_ns = other->block_ns;
+}
+
 void wet_packer_steps(const struct wet_packer *p, double *predictor, double *block)
 {
 	*predictor = p->predictor_ns;
 	*block = p->block_ns;
-}
-
-/* Differences in as few bytes as they need. */
-static size_t differences(const uint64_t *values, size_t n, uint8_t *out)
-{
-	uint64_t before = 0;
-	size_t len = 0;
-	for (size_t i = 0; i < n; before = values[i++]) {
-		uint64_t z = zigzag((int64_t)(values[i] - before));
-		for (; z > 127; z >>= 7)
-			out[len++] = (uint8_t)(z | 128);
-		out[len++] = (uint8_t)z;
-	}
-	return len;
 }
 
 /* To p->heads and p->blocks. Returns their bytes. */
@@ -91,31 +125,14 @@ static size_t in_blocks(struct wet_packer *p, const uint64_t *values, size_t n)
 		bytes_put_varint(&p->heads, packed);
 		bytes_put_varint(&p->heads, len);
 		bytes_put(&p->blocks, p->packed, packed);
-		if (p->block_ns || part != BLOCK)
-			continue;
-		/* A step is a part of what a block costs. */
-		double start = now();
-		codec_expand(p->codec, kind, p->packed, packed, p->unpacked, len);
-		p->block_ns = 1e9 * (now() - start) / BLOCK + 1;
 	}
 	return p->heads.len + p->blocks.len;
-}
-
-static void time_steps(struct wet_packer *p, struct wet_stream *w, size_t n)
-{
-	uint64_t v;
-	double start = now();
-	for (size_t i = 0; i < n; i++)
-		wet_stream_next(w, &v);
-	for (size_t i = 0; i < n; i++)
-		wet_stream_previous(w, &v);
-	p->predictor_ns = 1e9 * (now() - start) / (2.0 * (double)n);
 }
 
 /* What a byte in blocks costs beside one of a predictor: by what a step takes. */
 static double cost_of_blocks(const struct wet_packer *p)
 {
-	return p->predictor_ns && p->block_ns ? p->block_ns / p->predictor_ns : 1;
+	return p->block_ns / p->predictor_ns;
 }
 
 /* Whether a stream's beginning says that no predictor comes near the blocks. */
@@ -125,7 +142,7 @@ static bool is_for_blocks(struct wet_packer *p, const uint64_t *values, size_t n
 	if (n < 2 * TRIAL)
 		return false;
 	*no_memory |= !wet_stream_choose(values, TRIAL, &best);
-	return !*no_memory && p->predictor_ns &&
+	return !*no_memory &&
 	       2 * cost_of_blocks(p) * (double)in_blocks(p, values, TRIAL) < (double)best.bits / 8;
 }
 
@@ -165,8 +182,6 @@ bool wet_packer_put(struct wet_packer *p, const uint64_t *values, size_t n, stru
 		best = saved.len;
 		*store = (enum wet_store)wet_stream_predictor(w, NULL);
 	}
-	if (w && !p->predictor_ns && n >= TIMED)
-		time_steps(p, w, n);
 	wet_stream_free(w);
 	if (n >= BLOCKS_FROM && !no_memory) {
 		/* Where it wins on size times the cost of a step. */

@@ -23,7 +23,9 @@ void wet_packer_free(struct wet_packer *packer);
 /* Appends @n values to @to; *@store: by what they were stored. False: out of memory. */
 bool wet_packer_put(struct wet_packer *packer, const uint64_t *values, size_t n, struct bytes *to,
 		    enum wet_store *store);
-/* ns of a step of a predictor and of a block; 0: not measured, no stream was long enough. */
+/* Takes what steps cost from @other, so that both choose alike. */
+void wet_packer_as(struct wet_packer *packer, const struct wet_packer *other);
+/* ns of a step of a predictor and of a block. */
 void wet_packer_steps(const struct wet_packer *packer, double *predictor, double *block);
 
 /* Stands between two values, as a wet_stream. */

@@ -58,7 +58,7 @@ claim 'the rise is told' grep -q 'the rise$' wrong.said
 claim 'while the programs run' kill -0 "${started[0]}" "${started[2]}"
 claim 'and before there was none' eval "sed '/with a rise/,\$d' wrong.said | grep -q 'so far, .* no rise'"
 claim 'at the first line that was wrong' eval \
-	"sed -n '/^unmatched from the rise/{n;p;}' wrong.said | head -n 1 | grep -q 'rounds.c:6'"
+	"sed -n '/^unmatched, the most suspicious/{n;p;}' wrong.said | head -n 1 | grep -q 'rounds.c:6'"
 wait $wrong
 claim 'its status' is $? 3
 wait $same

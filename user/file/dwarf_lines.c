@@ -92,6 +92,7 @@ static void read_lines(struct dwarf_lines *s, Dwarf_Die *cu)
 	size_t n;
 	const char *last = NULL;
 	uint32_t file = SOURCE_NONE;
+	uint64_t ended = UINT64_MAX; /* where the sequence before ends */
 	if (dwarf_getsrclines(cu, &lines, &n))
 		return;
 	for (size_t i = 0; i + 1 < n && !s->failed; i++) {
@@ -100,8 +101,14 @@ static void read_lines(struct dwarf_lines *s, Dwarf_Die *cu)
 		Dwarf_Addr addr, end;
 		bool over;
 		int number = 0;
-		if (dwarf_lineendsequence(line, &over) || over || dwarf_lineaddr(line, &addr) ||
-		    dwarf_lineaddr(next, &end) || end <= addr || dwarf_lineno(line, &number))
+		if (dwarf_lineendsequence(line, &over) || dwarf_lineaddr(line, &addr))
+			continue;
+		ended = over ? addr : ended;
+		if (over || dwarf_lineaddr(next, &end) || end <= addr ||
+		    dwarf_lineno(line, &number))
+			continue;
+		/* A last row without code, which libdw sorts behind the sequence's end. */
+		if (addr == ended && !dwarf_haspc(cu, addr))
 			continue;
 		const char *name = dwarf_linesrc(line, NULL, NULL);
 		if (name != last)

@@ -3,8 +3,9 @@
 #include "user/match/match_print.h"
 
 #include "user/cli/printable.h"
+#include "user/values/show/value_frames.h"
 #include "user/match/intervals.h"
-#include "user/match/match_run.h"
+#include "user/match/match_list.h"
 
 #include <pugmark/recording.h>
 
@@ -18,10 +19,6 @@
 
 enum { LEAST_MS = 1000 }; /* between two comparisons that follow */
 
-/* What became of an instruction on the input on which both programs did the same, in the order in
- * which they are listed: that it is unmatched is news, may be, or is none. */
-enum on_others { OTHERS_MATCHED, OTHERS_UNKNOWN, OTHERS_UNMATCHED };
-
 struct shown {
 	struct match_run runs[2];
 	struct match_names names;
@@ -29,9 +26,8 @@ struct shown {
 	struct match_intervals intervals;
 	struct match_run others[2];	  /* on an input on which both did the same */
 	struct match_found *others_found; /* of the second one's instructions */
-	uint8_t *on_others;		  /* enum on_others of each instruction of the second run */
-	uint32_t *unmatched;		  /* by time: those that are listed first */
-	uint32_t n_unmatched;
+	uint8_t *on_others; /* enum match_on_others of each instruction of the second run */
+	struct match_list list;
 	uint32_t n_valued, n_matched; /* instructions of the second run with a history */
 	uint64_t executions, agreed;  /* of them; consistent with their partner's */
 };
@@ -97,49 +93,6 @@ static int compare_others(struct shown *s, const struct match_options *o, struct
 
 /* --- counting -------------------------------------------------------------------------------- */
 
-static const struct shown *sorted; /* by_time() */
-
-/* Whether what it has done is what some instruction of the first program has done as well, and
- * only too little to tell which. */
-static bool is_consistent(uint32_t i)
-{
-	const struct match_found *f = &sorted->found[i];
-	return f->partner != MATCH_NONE && f->agreed == sorted->runs[1].side.insns[i].n;
-}
-
-/* First what is unmatched and was matched on the input on which both did the same; of those alike
- * what did something else. */
-static int by_time(const void *a, const void *b)
-{
-	const struct match_side *side = &sorted->runs[1].side;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t s = match_left(side, sorted->found, x), t = match_left(side, sorted->found, y);
-	if (sorted->on_others[x] != sorted->on_others[y])
-		return sorted->on_others[x] - sorted->on_others[y];
-	if (is_consistent(x) != is_consistent(y))
-		return is_consistent(x) - is_consistent(y);
-	return s < t ? -1 : s > t ? 1 : x < y ? -1 : x > y;
-}
-
-/* Those that are unmatched from the interval of the rise on; without a rise all of them. */
-static int list_unmatched(struct shown *s)
-{
-	const struct match_side *b = &s->runs[1].side;
-	uint64_t from =
-		s->intervals.rise < s->intervals.n ? s->intervals.at[s->intervals.rise].from : 0;
-	s->unmatched = calloc(b->n + 1, sizeof(*s->unmatched));
-	if (!s->unmatched)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < b->n; i++) {
-		uint32_t left = match_left(b, s->found, i);
-		if (left != UINT32_MAX && left >= from)
-			s->unmatched[s->n_unmatched++] = i;
-	}
-	sorted = s;
-	qsort(s->unmatched, s->n_unmatched, sizeof(*s->unmatched), by_time);
-	return 0;
-}
-
 static void count(struct shown *s)
 {
 	const struct match_side *b = &s->runs[1].side;
@@ -166,22 +119,25 @@ static const char *base_name(const char *path)
 
 static void print_place(const struct match_run *r, uint32_t i)
 {
-	const char *file = NULL;
+	struct value_frame f[VALUE_FRAMES];
 	uint32_t module;
 	uint64_t elf = 0, ip = r->side.insns[i].ip;
-	const char *function = value_names_at(r->names, ip, &module, &elf);
-	uint32_t line = value_names_line(r->names, ip, &file);
-	if (line) {
-		printable_print(stdout, base_name(file), PRINT_TEXT);
-		printf(":%u ", line);
+	uint32_t n = value_names_frames(r->names, ip, f);
+	value_names_at(r->names, ip, &module, &elf);
+	if (f->line) {
+		printable_print(stdout, base_name(f->file), PRINT_TEXT);
+		printf(":%u ", f->line);
 	}
-	printable_print(stdout, function ? function : "?", PRINT_TEXT);
+	printable_print(stdout, f->function ? f->function : "?", PRINT_TEXT);
 	printf(" 0x%" PRIx64 " %s %s", elf, ZydisMnemonicGetString(r->side.insns[i].mnemonic),
 	       kinds[r->side.insns[i].kind]);
+	fputs(n > 1 ? " " : "", stdout);
+	value_frames_print(stdout, f, n, n, PRINT_TEXT);
 }
 
-static void print_unmatched(const struct shown *s, uint32_t i)
+static void print_line(const struct shown *s, const struct match_line *l)
 {
+	uint32_t i = s->list.insns[l->from];
 	const struct match_insn *m = &s->runs[1].side.insns[i];
 	const struct match_found *f = &s->found[i];
 	printf("%12u  ", match_left(&s->runs[1].side, s->found, i));
@@ -190,6 +146,10 @@ static void print_unmatched(const struct shown *s, uint32_t i)
 		fputs(s->on_others[i] == OTHERS_MATCHED ? "  | matched on the other input"
 							: "  | unmatched on the other input, too",
 		      stdout);
+	if (!s->list.parting.common[i])
+		fputs("  | its values are not in the other program", stdout);
+	if (l->n > 1)
+		printf("  | and %u more of this line", l->n - 1);
 	if (f->partner == MATCH_NONE) {
 		puts("\n              like nothing in the other program");
 		return;
@@ -232,12 +192,12 @@ static void print_text(const struct shown *s, const struct match_options *o)
 			printf("%13" PRIu64 " %13" PRIu64 " %9u %10u %10u%s\n", in->at[i].from,
 			       in->at[i].to, in->at[i].executed, in->at[i].unmatched,
 			       in->at[i].left, i == in->rise ? "  the rise" : "");
-	puts(in->rise < in->n ? "\nunmatched from the rise on, in the order of time:"
-			      : "\nno rise; unmatched, in the order of time:");
-	for (uint32_t i = 0; i < s->n_unmatched && i < o->limit; i++)
-		print_unmatched(s, s->unmatched[i]);
-	if (s->n_unmatched > o->limit)
-		printf("and %" PRIu64 " more (--limit)\n", s->n_unmatched - o->limit);
+	puts(in->rise < in->n ? "\nunmatched, the most suspicious first:"
+			      : "\nno rise; unmatched, the most suspicious first:");
+	for (uint32_t i = 0; i < s->list.n_lines && i < o->limit; i++)
+		print_line(s, &s->list.lines[i]);
+	if (s->list.n_lines > o->limit)
+		printf("and %" PRIu64 " more (--limit)\n", s->list.n_lines - o->limit);
 	if (o->all)
 		puts("\nmatched:");
 	for (uint32_t i = 0; o->all && i < s->runs[1].side.n; i++)
@@ -255,16 +215,18 @@ static void json_text(const char *name, const char *text)
 
 static void json_place(const struct match_run *r, uint32_t i)
 {
-	const char *file = NULL;
+	struct value_frame f[VALUE_FRAMES];
 	uint32_t module;
 	uint64_t elf = 0, ip = r->side.insns[i].ip;
-	const char *function = value_names_at(r->names, ip, &module, &elf);
-	uint32_t line = value_names_line(r->names, ip, &file);
+	uint32_t n = value_names_frames(r->names, ip, f);
+	value_names_at(r->names, ip, &module, &elf);
 	printf("{\"address\":\"%" PRIx64 "\",\"line\":%u,\"kind\":\"%s\",\"executions\":%u,", elf,
-	       line, kinds[r->side.insns[i].kind], r->side.insns[i].n);
-	json_text("function", function);
+	       f->line, kinds[r->side.insns[i].kind], r->side.insns[i].n);
+	json_text("function", f->function);
 	putchar(',');
-	json_text("file", line ? file : NULL);
+	json_text("file", f->file);
+	fputs(",\"inlined\":", stdout);
+	value_frames_json(stdout, f, n);
 	putchar('}');
 }
 
@@ -286,7 +248,22 @@ static void json_pair(const struct shown *s, uint32_t i)
 	else
 		printf("%u", left);
 	static const char *const on_others[] = {"true", "null", "false"};
-	printf(",\"matched_on_others\":%s}", on_others[s->on_others[i]]);
+	printf(",\"matched_on_others\":%s", on_others[s->on_others[i]]);
+}
+
+/* The most suspicious of its instructions, and the addresses of the others. */
+static void json_line(const struct shown *s, const struct match_line *l)
+{
+	const uint32_t *insns = s->list.insns + l->from;
+	json_pair(s, insns[0]);
+	printf(",\"common\":%u,\"more\":[", s->list.parting.common[insns[0]]);
+	for (uint32_t i = 1; i < l->n; i++) {
+		uint32_t module;
+		uint64_t elf = 0;
+		value_names_at(s->runs[1].names, s->runs[1].side.insns[insns[i]].ip, &module, &elf);
+		printf("%s\"%" PRIx64 "\"", i > 1 ? "," : "", elf);
+	}
+	fputs("]}", stdout);
 }
 
 static void print_json(const struct shown *s, const struct match_options *o)
@@ -307,10 +284,11 @@ static void print_json(const struct shown *s, const struct match_options *o)
 		       ",\"executed\":%u,\"unmatched\":%u,\"matched_before\":%u}",
 		       i ? "," : "", in->at[i].from, in->at[i].to, in->at[i].executed,
 		       in->at[i].unmatched, in->at[i].left);
-	printf("],\"unmatched_instructions\":%u,\"unmatched\":[", s->n_unmatched);
-	for (uint32_t i = 0; i < s->n_unmatched && i < o->limit; i++) {
+	printf("],\"unmatched_instructions\":%u,\"unmatched_lines\":%u,\"unmatched\":[",
+	       s->list.n_insns, s->list.n_lines);
+	for (uint32_t i = 0; i < s->list.n_lines && i < o->limit; i++) {
 		fputs(i ? ",\n" : "\n", stdout);
-		json_pair(s, s->unmatched[i]);
+		json_line(s, &s->list.lines[i]);
 	}
 	fputs("],\"matches\":[", stdout);
 	for (uint32_t i = 0; o->all && i < s->runs[1].side.n; i++) {
@@ -319,6 +297,7 @@ static void print_json(const struct shown *s, const struct match_options *o)
 		fputs(any ? ",\n" : "\n", stdout);
 		any = true;
 		json_pair(s, i);
+		putchar('}');
 	}
 	puts("]}");
 }
@@ -342,7 +321,7 @@ static int compare(struct shown *s, const struct match_options *o, bool going_on
 	if (!err)
 		err = compare_others(s, o, diag);
 	if (!err)
-		err = list_unmatched(s);
+		err = match_list_init(&s->list, s->runs, s->found, s->on_others, going_on);
 	if (err == -ENOMEM)
 		pugmark_diag_set(diag, err, o->dirs[1], PUGMARK_NO_OFFSET, "out of memory");
 	if (!err)
@@ -352,7 +331,7 @@ static int compare(struct shown *s, const struct match_options *o, bool going_on
 
 static void shown_deinit(struct shown *s)
 {
-	free(s->unmatched);
+	match_list_deinit(&s->list);
 	free(s->intervals.at);
 	free(s->found);
 	free(s->names.at);

@@ -3,6 +3,7 @@
 #include "user/switch/tries.h"
 
 #include "user/cli/printable.h"
+#include "user/values/show/value_frames.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,16 +12,16 @@ enum { NEXT = 3, UNFINISHED = 10 };
 
 static void print_place(const struct why_run *w, const struct candidate *c)
 {
-	const char *file = NULL;
-	uint32_t module, line = value_names_line(w->names, c->ip, &file);
-	uint64_t elf;
-	const char *function = value_names_at(w->names, c->ip, &module, &elf);
-	if (line) {
-		const char *slash = strrchr(file, '/');
-		printable_print(stdout, slash ? slash + 1 : file, PRINT_TEXT);
-		printf(":%u ", line);
+	struct value_frame f[VALUE_FRAMES];
+	uint32_t n = value_names_frames(w->names, c->ip, f);
+	if (f->line) {
+		const char *slash = strrchr(f->file, '/');
+		printable_print(stdout, slash ? slash + 1 : f->file, PRINT_TEXT);
+		printf(":%u ", f->line);
 	}
-	printable_print(stdout, function ? function : "?", PRINT_TEXT);
+	printable_print(stdout, f->function ? f->function : "?", PRINT_TEXT);
+	fputs(n > 1 ? " " : "", stdout);
+	value_frames_print(stdout, f, n, n, PRINT_TEXT);
 	if (c->jump.library) {
 		const char *slash = strrchr(c->jump.library, '/');
 		fputs(" of ", stdout);
@@ -122,14 +123,18 @@ static void print_jump(const struct tries *t, const struct why_run *w, size_t nu
 		       uint64_t right, bool was_taken)
 {
 	const struct candidate *f = &t->c->at[number];
-	const char *file = NULL;
-	uint32_t line = value_names_line(w->names, f->ip, &file);
+	struct value_frame frames[VALUE_FRAMES];
+	uint32_t n = value_names_frames(w->names, f->ip, frames);
 	printf("{\"right\":%" PRIu64 ",\"number\":%zu,\"address\":\"0x%" PRIx64
 	       "\",\"time\":%" PRIu64 ",\"times\":%" PRIu64 ",\"taken\":%s,\"line\":%u,\"file\":\"",
 	       right, number + 1, f->jump.elf, f->jump.time, f->times, was_taken ? "true" : "false",
-	       line);
-	printable_print(stdout, line ? file : "", PRINT_JSON);
-	printf("\",\"confidence\":%.3f,\"library\":", (double)f->confidence);
+	       frames->line);
+	printable_print(stdout, frames->line ? frames->file : "", PRINT_JSON);
+	fputs("\",\"function\":", stdout);
+	printable_json(stdout, frames->function);
+	fputs(",\"inlined\":", stdout);
+	value_frames_json(stdout, frames, n);
+	printf(",\"confidence\":%.3f,\"library\":", (double)f->confidence);
 	printable_json(stdout, f->jump.library);
 }
 

@@ -3,6 +3,7 @@
 #include "user/why/criterion.h"
 
 #include "user/values/show/value_instances.h"
+#include "user/why/shared.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +31,11 @@ static int open_task(struct why_run *w, const struct why_options *o, uint32_t ta
 	int err = value_run_new(w->replay, task, &w->run, diag);
 	if (err)
 		return err;
-	return dep_build_new(w->run, &w->build) ? fail(o, diag, -ENOMEM, "out of memory") : 0;
+	if (dep_build_new(w->run, &w->build))
+		return fail(o, diag, -ENOMEM, "out of memory");
+	if (w->shared)
+		why_shared_tell(w->shared, task, w->build);
+	return 0;
 }
 
 static void close_task(struct why_run *w)
@@ -342,6 +347,22 @@ static int ask_extras(struct why_run *w, const struct why_options *o, struct pug
 	return err;
 }
 
+/* What the threads of the process share. */
+static int find_shared(struct why_run *w, const struct why_options *o, struct pugmark_diag *diag)
+{
+	struct families families;
+	uint32_t n, *tasks = NULL;
+	int err = families_read(o->dir, &families, diag);
+	if (err)
+		return err;
+	tasks = why_threads_of(value_replay_captures(w->replay), &families, w->task, &n);
+	if (!tasks || why_shared_new(w->replay, tasks, n, &w->shared))
+		err = fail(o, diag, -ENOMEM, "out of memory");
+	families_deinit(&families);
+	free(tasks);
+	return err;
+}
+
 /* In the task that is asked for, or in the first in which it is found. */
 static int ask_tasks(struct why_run *w, const struct why_options *o, struct pugmark_diag *diag)
 {
@@ -366,6 +387,13 @@ static int ask_tasks(struct why_run *w, const struct why_options *o, struct pugm
 		err = open_task(w, o, tasks[i], diag);
 		err = err ? err : ask[o->what](w, o, diag);
 	}
+	/* Once more, with what it shares with other threads told. */
+	if (!err && dep_build_trace(w->build)->n_spans) {
+		err = find_shared(w, o, diag);
+		close_task(w);
+		err = err ? err : open_task(w, o, w->task, diag);
+		err = err ? err : ask[o->what](w, o, diag);
+	}
 	size_t len = strlen(w->said);
 	if (!err && n > 1)
 		snprintf(w->said + len, sizeof(w->said) - len, ", by task %u", w->task);
@@ -388,6 +416,7 @@ void why_run_deinit(struct why_run *w)
 	for (unsigned i = 0; i < w->n_extras; i++)
 		free(w->extras[i].defs);
 	free(w->extras);
+	why_shared_free(w->shared);
 	value_names_free(w->names);
 	value_replay_free(w->replay);
 }

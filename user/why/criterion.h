@@ -21,6 +21,7 @@ struct why_run {
 	struct value_run *run;
 	struct dep_build *build;
 	struct slice_criterion criterion;
+	struct why_shared *shared;     /* of its process, where that has several threads */
 	uint32_t *defs;		       /* of the criterion */
 	uint64_t addr, addr_len;       /* of the memory whose bytes they are; 0: not told */
 	struct slice_control *control; /* NULL: not followed */

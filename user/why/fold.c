@@ -79,6 +79,61 @@ static void add_bytes(struct fold *f, int fd, bool output, uint64_t from, uint64
 	f->bytes[f->n_bytes++] = (struct fold_bytes){fd, output, from, from + n};
 }
 
+void fold_add_input(struct fold *f, int fd, uint64_t from, uint64_t n)
+{
+	add_bytes(f, fd, false, from, n);
+}
+
+/* A run of bytes of input: where they come from is asked later. */
+static void note_input(struct fold *f, const struct slice_step *step)
+{
+	const struct dep_event *e = step->event;
+	struct fold_foreigns *to = f->foreign;
+	uint64_t off = step->first - e->first_def, n = step->last - step->first + 1;
+	if (!to) {
+		add_bytes(f, e->fd, false, e->offset + off, n);
+		return;
+	}
+	if (to->n_inputs == to->room_inputs) {
+		size_t room = 2 * to->room_inputs + 64;
+		struct fold_input *inputs = realloc(to->inputs, room * sizeof(*inputs));
+		if (!inputs) {
+			f->no_memory = true;
+			return;
+		}
+		to->inputs = inputs;
+		to->room_inputs = room;
+	}
+	to->inputs[to->n_inputs++] = (struct fold_input){e->order, off, n, e->fd, e->offset + off};
+}
+
+/* A run of bytes of the parent's. */
+static void note_born(struct fold *f, const struct slice_step *step)
+{
+	const struct dep_trace *t = f->trace;
+	struct fold_foreigns *to = f->foreign;
+	for (uint32_t i = 0; to && i < t->n_born; i++) {
+		const struct dep_born *b = &t->born[i];
+		uint32_t end = b->first_def + (uint32_t)b->len;
+		uint32_t from = step->first > b->first_def ? step->first : b->first_def;
+		uint32_t behind = step->last + 1 < end ? step->last + 1 : end;
+		if (from >= behind)
+			continue;
+		if (to->n_born == to->room_born) {
+			size_t room = 2 * to->room_born + 64;
+			struct fold_born *born = realloc(to->born, room * sizeof(*born));
+			if (!born) {
+				f->no_memory = true;
+				return;
+			}
+			to->born = born;
+			to->room_born = room;
+		}
+		to->born[to->n_born++] =
+			(struct fold_born){b->addr + (from - b->first_def), behind - from};
+	}
+}
+
 int fold_foreigns_init(struct fold_foreigns *f, const struct dep_trace *t)
 {
 	*f = (struct fold_foreigns){.defs = calloc(t->n_spans + 1, sizeof(*f->defs))};
@@ -102,6 +157,8 @@ void fold_foreigns_deinit(struct fold_foreigns *f)
 {
 	free(f->at);
 	free(f->defs);
+	free(f->inputs);
+	free(f->born);
 }
 
 static bool is_foreign(const struct fold_foreigns *f, const uint32_t *defs, uint64_t n)
@@ -149,7 +206,7 @@ static void note_foreign(struct fold *f, const struct slice_step *step)
 	uint64_t i = SEARCH_FIRST_NOT(0, t->n_foreign, k, t->foreign[k].load < step->load);
 	for (; i < t->n_foreign && t->foreign[i].load < step->load + step->insn->n_loads; i++) {
 		struct fold_foreign one = {step->count, t->foreign[i].addr, t->foreign[i].len};
-		f->no_memory |= !t->foreign[i].settled && !VEC_PUSH(f->foreign, one);
+		f->no_memory |= !VEC_PUSH(f->foreign, one);
 	}
 }
 
@@ -162,8 +219,9 @@ void fold_visit(void *ctx, const struct slice_step *step)
 		return;
 	}
 	if (e && e->flags & DEP_INPUT && step->first)
-		add_bytes(f, e->fd, false, e->offset + (step->first - e->first_def),
-			  step->last - step->first + 1);
+		note_input(f, step);
+	if (e && e->kind == DEP_BORN)
+		note_born(f, step);
 	f->instances += !e;
 	if (f->foreign)
 		note_foreign(f, step);

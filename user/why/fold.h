@@ -32,12 +32,29 @@ struct fold_foreign {
 	uint32_t len;
 };
 
+/* Bytes that a system call has read: @n from byte @offset of the call on. */
+struct fold_input {
+	uint64_t order; /* of its record */
+	uint64_t offset, n;
+	int fd;
+	uint64_t at; /* in all that was read of the descriptor */
+};
+
+/* Bytes that a forked process has of its parent. */
+struct fold_born {
+	uint64_t addr, n;
+};
+
 struct fold_foreigns {
 	struct fold_foreign *at; /* a vector (offline/base/vec.h) */
 	uint32_t n, max;
 	uint32_t *defs; /* those of the trace that are of others, in order */
 	size_t n_defs;
-	uint64_t calls; /* that read or copied what may be others': where is not told */
+	uint64_t calls;		   /* that read or copied what may be others': where is not told */
+	struct fold_input *inputs; /* which are in no fold's bytes then */
+	size_t n_inputs, room_inputs;
+	struct fold_born *born;
+	size_t n_born, room_born;
 };
 
 struct fold {
@@ -68,6 +85,8 @@ void fold_foreigns_deinit(struct fold_foreigns *foreign);
 int fold_keep_members(struct fold *fold);
 /* A slice_visit_fn; @ctx is a struct fold with its trace set, otherwise zeroed. */
 void fold_visit(void *ctx, const struct slice_step *step);
+/* Adds @n bytes of a descriptor that was read, from @from on. */
+void fold_add_input(struct fold *fold, int fd, uint64_t from, uint64_t n);
 /* A jump that is not in the slice, and is looked at all the same. */
 void fold_add_beside(struct fold *fold, const struct slice_step *step);
 /* Puts the entries that are in use to the front, and runs of bytes together. */

@@ -3,6 +3,7 @@
 #include "user/why/lines.h"
 
 #include "offline/base/open_regular.h"
+#include "user/values/show/value_frames.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,6 +90,9 @@ static int by_source(const void *a, const void *b)
 		return files;
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
+	int calls = value_frames_compare(x->frames, x->n_frames, y->frames, y->n_frames);
+	if (calls && x->file)
+		return calls;
 	if (x->event != y->event)
 		return x->event < y->event ? -1 : 1;
 	return x->ip < y->ip ? -1 : x->ip > y->ip;
@@ -106,6 +110,14 @@ static int by_first(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
+bool why_line_is(const struct why_line *a, const struct why_line *b)
+{
+	if (!a->file || !b->file)
+		return !a->file && !b->file && a->ip == b->ip;
+	return a->line == b->line && !strcmp(a->file, b->file) &&
+	       !value_frames_compare(a->frames, a->n_frames, b->frames, b->n_frames);
+}
+
 /* Lines of the same source become one. */
 static size_t merge(struct why_line *lines, size_t n, struct fold *fold)
 {
@@ -113,13 +125,13 @@ static size_t merge(struct why_line *lines, size_t n, struct fold *fold)
 	for (size_t i = 0; i < n; i++) {
 		struct why_line *to = k ? &lines[k - 1] : NULL;
 		const struct why_line *l = &lines[i];
-		if (!to || !l->file || !to->file || strcmp(to->file, l->file) != 0 ||
-		    to->line != l->line || to->event != l->event) {
+		if (!to || !l->file || !why_line_is(to, l) || to->event != l->event) {
 			lines[k++] = *l;
 			fold->at[l->group].group = l->group;
 			continue;
 		}
 		fold->at[l->group].group = to->group;
+		free(l->frames);
 		/* As often as its instruction that was executed most. */
 		to->times = l->times > to->times ? l->times : to->times;
 		to->first = l->first < to->first ? l->first : to->first;
@@ -150,12 +162,31 @@ const char *why_event_name(const struct why_line *l)
 		[DEP_CALL] = "a call",
 		[DEP_KERNEL] = "a system call",
 		[DEP_ENTER] = "entered from outside",
+		[DEP_BORN] = "as the process was forked",
 		[DEP_OTHERS] = "other threads, which were awake",
 	};
 	if (*l->event)
 		return l->event;
 	return l->kind < sizeof(kinds) / sizeof(*kinds) && kinds[l->kind] ? kinds[l->kind]
 									  : "outside";
+}
+
+/* Which function and line the code at @ip is of. false: memory is out. */
+static bool find_frames(struct why_run *w, uint64_t ip, struct why_line *l)
+{
+	struct value_frame frames[VALUE_FRAMES];
+	uint32_t n = value_names_frames(w->names, ip, frames);
+	l->function = frames[0].function;
+	l->file = frames[0].file;
+	l->line = frames[0].line;
+	if (n == 1)
+		return true;
+	l->frames = malloc(n * sizeof(*frames));
+	if (!l->frames)
+		return false;
+	memcpy(l->frames, frames, n * sizeof(*frames));
+	l->n_frames = n;
+	return true;
 }
 
 int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forward,
@@ -183,12 +214,16 @@ int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forw
 				       .ends = e->ends};
 		/* A call returns behind itself. */
 		uint64_t at = e->name && e->kind == DEP_CALL && e->ip ? e->ip - 1 : e->ip;
-		l->function = at ? value_names_at(w->names, at, &module, &l->elf) : NULL;
+		if (at)
+			value_names_at(w->names, at, &module, &l->elf);
 		l->elf += at != e->ip;
-		if (!instructions && at)
-			l->line = value_names_line(w->names, at, &l->file);
-		if (!l->line)
+		if (at && !find_frames(w, at, l)) {
+			why_lines_free(lines, i);
+			return -ENOMEM;
+		}
+		if (instructions)
 			l->file = NULL;
+		l->line = l->file ? l->line : 0;
 	}
 	qsort(lines, fold->n, sizeof(*lines), by_source);
 	*n = merge(lines, fold->n, fold);
@@ -204,12 +239,17 @@ int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forw
 	return 0;
 }
 
+void why_line_deinit(struct why_line *l)
+{
+	free(l->frames);
+	free(l->text);
+	free(l->value);
+}
+
 void why_lines_free(struct why_line *lines, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(lines[i].text);
-		free(lines[i].value);
-	}
+	for (size_t i = 0; i < n; i++)
+		why_line_deinit(&lines[i]);
 	free(lines);
 }
 

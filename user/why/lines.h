@@ -5,6 +5,7 @@
 #define USER_WHY_LINES_H
 
 #include "user/why/criterion.h"
+#include "user/values/show/value_names.h"
 #include "user/why/fold.h"
 
 /* In how many of the runs that passed it was as in the one that failed. */
@@ -27,9 +28,11 @@ struct why_line {
 	uint32_t group;		    /* of all its entries in the fold */
 	uint64_t ip;		    /* of its last instance */
 	uint64_t elf;
-	const char *function; /* NULL: not known */
+	const char *function; /* that its line is of, which may be inlined; NULL: not known */
 	const char *file;     /* NULL: an instruction */
 	uint32_t line;
+	struct value_frame *frames; /* as value_names_frames(); NULL: nothing is inlined */
+	uint32_t n_frames;
 	const char *event; /* of a call or a system call; NULL */
 	uint8_t kind;
 	bool ends;
@@ -42,10 +45,13 @@ int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forw
 	      struct why_line **out, size_t *n);
 /* The name of its file, which is known, without folders. */
 const char *why_file_name(const struct why_line *line);
+/* Whether both are the same line of source of the same inlined calls, or the same instruction. */
+bool why_line_is(const struct why_line *a, const struct why_line *b);
 /* What an event is called: "memcpy", "a system call", "outside". */
 const char *why_event_name(const struct why_line *line);
 /* Says of the first @n lines what their last instance has computed: executes the task again. */
 void why_lines_values(struct why_run *w, struct why_line *lines, size_t n);
+void why_line_deinit(struct why_line *line);
 void why_lines_free(struct why_line *lines, size_t n);
 
 #endif

@@ -4,6 +4,7 @@
 #include "user/why/picture.h"
 
 #include "user/cli/printable.h"
+#include "user/values/show/value_frames.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ enum {
 	LEFT = 260,	/* of the rows; what is beside it are arcs */
 	WIDTH = 1240,	/* of all */
 	TEXT_MAX = 110, /* bytes of a row's text */
+	CALLS_MAX = 2,	/* inlined calls around a line that are named */
 };
 
 /* "main.c:12 main ×3" */
@@ -33,6 +35,9 @@ static void put_place(FILE *out, const struct why_line *l, enum printable_form f
 		fputc(' ', out);
 	}
 	fprintf(out, "\u00d7%" PRIu64, l->times);
+	if (l->frames)
+		fputs(", ", out);
+	value_frames_print(out, l->frames, l->n_frames, CALLS_MAX, form);
 }
 
 /* --- DOT ------------------------------------------------------------------------------------- */

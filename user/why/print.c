@@ -9,6 +9,7 @@
 #include "user/why/why.h"
 
 #include "user/cli/printable.h"
+#include "user/values/show/value_frames.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -94,6 +95,9 @@ static void print_line(const struct why_line *l, bool critical)
 		printf("  | %s", l->value);
 	if (l->confidence > 0)
 		printf("  | right: %.0f %%", 100 * (double)l->confidence);
+	if (l->frames)
+		fputs("  | ", stdout);
+	value_frames_print(stdout, l->frames, l->n_frames, l->n_frames, PRINT_TEXT);
 	print_reason(l, critical);
 	putchar('\n');
 }
@@ -110,10 +114,45 @@ static void print_bytes(const struct fold *f)
 		printf("and %zu more ranges of bytes\n", f->n_bytes - i);
 }
 
+/* What writes of the recording have brought, and why the slice ends at some of it. */
+static void print_brought(const struct brought *b)
+{
+	enum { MOST = 20 };
+	size_t told = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct brought_piece *p = &b->pieces[i];
+		if (p->end)
+			continue;
+		if (told++ < MOST)
+			printf("brought: bytes %" PRIu64 " to %" PRIu64
+			       " of descriptor %d of task %" PRIu32
+			       ", by %s, written by task %" PRIu32 " to descriptor %d\n",
+			       p->at, p->at + p->from.bytes - 1, p->fd, p->task,
+			       brought_channel(p->from.channel), p->from.task, p->writer_fd);
+	}
+	if (told > MOST)
+		printf("and %zu more ranges of bytes\n", told - MOST);
+	for (unsigned i = PASSAGE_WRITERS; i < BROUGHT_ENDS; i++) {
+		if (!b->ends[i])
+			continue;
+		printf("the slice ends at %" PRIu64 " bytes that were read: %s", b->ends[i],
+		       brought_why(i));
+		if ((i == PASSAGE_WRITERS || i == PASSAGE_READERS) && b->one)
+			printf(" (tasks %" PRIu32 " and %" PRIu32 ")", b->one, b->other);
+		putchar('\n');
+	}
+}
+
 /* What of other threads was read, and who made it. */
 static void print_threads(const struct slice *s, const struct why_options *o)
 {
 	const struct why_threads *t = &s->threads;
+	print_brought(&t->brought);
+	if (t->forked.untold)
+		printf("the slice ends at %" PRIu64
+		       " bytes that a forked process had of its parent, "
+		       "whose values are not known there\n",
+		       t->forked.untold);
 	if (t->reads || t->left_out)
 		printf("read of what other threads may have written: %" PRIu64
 		       " times; by one that is told below or as at the start: %" PRIu64 "\n",
@@ -204,6 +243,8 @@ static void json_line(const struct why_line *l, bool pinned)
 		       l->beside ? "true" : "false", l->evidence.runs, l->evidence.executed,
 		       l->evidence.same_ways, l->evidence.new_values);
 	json_string("function", l->function);
+	fputs(",\"inlined\":", stdout);
+	value_frames_json(stdout, l->frames, l->n_frames);
 	json_string("file", l->file);
 	json_string("event", l->event);
 	json_string("text", l->text);
@@ -211,10 +252,47 @@ static void json_line(const struct why_line *l, bool pinned)
 	putchar('}');
 }
 
+static void json_bytes(const struct fold *f)
+{
+	for (size_t i = 0; i < f->n_bytes; i++)
+		printf("%s{\"fd\":%d,\"output\":%s,\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}",
+		       i ? "," : "", f->bytes[i].fd, f->bytes[i].output ? "true" : "false",
+		       f->bytes[i].from, f->bytes[i].to - 1);
+}
+
+static void json_brought(const struct brought *b)
+{
+	static const char *const names[BROUGHT_ENDS] = {
+		[PASSAGE_WRITERS] = "writers", [PASSAGE_READERS] = "readers",
+		[PASSAGE_EARLIER] = "earlier", [PASSAGE_OTHERS] = "others",
+		[PASSAGE_INSIDE] = "inside",   [BROUGHT_UNTOLD] = "untold",
+		[BROUGHT_DIFFER] = "differ",   [BROUGHT_LEFT_OUT] = "left_out"};
+	printf("],\"brought\":{\"bytes\":%" PRIu64, b->followed);
+	for (unsigned i = PASSAGE_WRITERS; i < BROUGHT_ENDS; i++)
+		printf(",\"%s\":%" PRIu64, names[i], b->ends[i]);
+	fputs(",\"pieces\":[", stdout);
+	bool more = false;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct brought_piece *p = &b->pieces[i];
+		if (p->end)
+			continue;
+		printf("%s{\"task\":%" PRIu32 ",\"fd\":%d,\"from\":%" PRIu64 ",\"to\":%" PRIu64
+		       ",\"writer\":%" PRIu32 ",\"writer_fd\":%d",
+		       more ? ",\n" : "\n", p->task, p->fd, p->at, p->at + p->from.bytes - 1,
+		       p->from.task, p->writer_fd);
+		json_string("by", brought_channel(p->from.channel));
+		putchar('}');
+		more = true;
+	}
+	fputs("]}", stdout);
+}
+
 static void json_threads(const struct slice *s, const struct why_options *o)
 {
 	const struct why_threads *t = &s->threads;
-	printf("],\"of_others\":{\"reads\":%" PRIu64 ",\"from_start\":%" PRIu64
+	json_brought(&t->brought);
+	printf(",\"forked_untold\":%" PRIu64, t->forked.untold);
+	printf(",\"of_others\":{\"reads\":%" PRIu64 ",\"from_start\":%" PRIu64
 	       ",\"beside\":%" PRIu64 ",\"untold\":%" PRIu64 ",\"left_out\":%" PRIu64
 	       ",\"calls\":%" PRIu64 "},\"threads\":[",
 	       t->reads, t->from_start, t->beside, t->untold, t->left_out, t->calls);
@@ -226,6 +304,8 @@ static void json_threads(const struct slice *s, const struct why_options *o)
 			fputs(k ? ",\n" : "\n", stdout);
 			json_line(&t->at[i].lines[k], false);
 		}
+		fputs("],\"bytes\":[", stdout);
+		json_bytes(&t->at[i].fold);
 		fputs("]}", stdout);
 	}
 }
@@ -245,11 +325,7 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 		json_line(&s->lines[i], s->pinned);
 	}
 	fputs("],\"bytes\":[", stdout);
-	for (size_t i = 0; i < s->fold.n_bytes; i++)
-		printf("%s{\"fd\":%d,\"output\":%s,\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}",
-		       i ? "," : "", s->fold.bytes[i].fd,
-		       s->fold.bytes[i].output ? "true" : "false", s->fold.bytes[i].from,
-		       s->fold.bytes[i].to - 1);
+	json_bytes(&s->fold);
 	fputs("],\"edges\":[", stdout);
 	for (size_t i = 0; i < s->graph.n; i++) {
 		const struct why_edge *e = &s->graph.edges[i];
@@ -349,11 +425,11 @@ static void goes_on(struct why_line *l)
 /* The slice that is asked for, as lines. */
 static int main_slice(struct why_run *w, struct slice *s, const struct why_options *o)
 {
-	bool alone = o->forward || o->both || !dep_build_trace(w->build)->n_spans;
+	bool alone = o->forward || o->both;
 	int err = alone ? 0 : why_threads_open(w, o, &s->threads);
 	if (!err && !alone)
 		err = fold_foreigns_init(&s->foreign, dep_build_trace(w->build));
-	if (!err && !alone)
+	if (!err && !alone && dep_build_trace(w->build)->n_spans)
 		err = fold_foreigns_ask(&s->foreign, w->criterion.defs, w->criterion.n_defs,
 					w->criterion.count, w->addr);
 	s->fold.foreign = alone ? NULL : &s->foreign;
@@ -362,10 +438,23 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 		s->fold.trace = dep_build_trace(w->build);
 		err = fold_keep_members(&s->fold);
 	}
+	uint64_t *tainted = NULL;
+	struct dep_units left = {{0}};
+	bool onward = o->forward && !o->both;
+	w->criterion.left = &left;
+	if (onward)
+		w->criterion.tainted = &tainted;
 	err = err ? err
 		  : one_slice(w, &w->criterion, o->follow, w->control, !o->forward || o->both,
 			      o->forward || o->both, &s->fold);
+	w->criterion.tainted = NULL;
+	if (!err && onward)
+		err = why_threads_onward(w, o, tainted, &s->threads);
+	free(tainted);
 	s->fold.foreign = NULL;
+	w->criterion.left = NULL;
+	if (!err && !alone)
+		err = why_threads_take(w, &s->foreign, &left, &s->fold, &s->threads);
 	err = err ? err : why_also(w, o, &s->fold);
 	if (!err && s->passing)
 		err = why_passing_add(s->passing, &s->fold);
@@ -374,10 +463,10 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 	for (size_t i = 0; !err && i < s->n; i++)
 		s->beside += s->lines[i].beside;
 	s->whole = s->n - s->beside;
-	if (err || alone || (!s->foreign.n && !s->foreign.calls))
-		return err;
-	err = why_threads_follow(w, o, &s->foreign, &s->threads);
-	bool whole = !err && why_threads_whole(&s->threads);
+	if (!err && !alone &&
+	    (s->foreign.n || s->foreign.calls || s->threads.brought.n || s->threads.forked.n))
+		err = why_threads_follow(w, o, &s->foreign, &s->threads);
+	bool whole = !err && !alone && why_threads_whole(&s->threads);
 	for (size_t i = 0; i < s->n && whole; i++)
 		goes_on(&s->lines[i]);
 	for (size_t i = 0; i < s->threads.n && !err; i++)

@@ -43,13 +43,6 @@ int why_also(struct why_run *w, const struct why_options *o, struct fold *fold)
 	return err;
 }
 
-static bool is_place(const struct why_line *a, const struct why_line *b)
-{
-	if (!a->file || !b->file)
-		return !a->file && !b->file && a->ip == b->ip;
-	return a->line == b->line && !strcmp(a->file, b->file);
-}
-
 int why_keep_common(struct why_run *w, struct fold *other, const struct why_options *o,
 		    struct why_line *lines, size_t *n)
 {
@@ -61,13 +54,12 @@ int why_keep_common(struct why_run *w, struct fold *other, const struct why_opti
 	for (size_t i = 0; i < *n; i++) {
 		bool common = false;
 		for (size_t j = 0; j < n_others && !common; j++)
-			common = is_place(&lines[i], &others[j]);
+			common = why_line_is(&lines[i], &others[j]);
 		if (common) {
 			lines[k++] = lines[i];
 			continue;
 		}
-		free(lines[i].text);
-		free(lines[i].value);
+		why_line_deinit(&lines[i]);
 	}
 	*n = k;
 	why_lines_free(others, n_others);
@@ -82,7 +74,7 @@ int why_mark_data(struct why_run *w, struct fold *data, const struct why_options
 	int err = why_lines(w, data, o->instructions, false, &others, &n_others);
 	for (size_t i = 0; !err && i < n; i++)
 		for (size_t j = 0; j < n_others && !lines[i].by_data; j++)
-			lines[i].by_data = is_place(&lines[i], &others[j]);
+			lines[i].by_data = why_line_is(&lines[i], &others[j]);
 	if (!err)
 		why_lines_free(others, n_others);
 	return err;

@@ -85,10 +85,30 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct super_block {
+	u32 s_dev;
+};
+
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
 	long long i_size;
+	struct super_block *i_sb;
+	u32 i_generation;
+	s64 i_mtime_sec;
+	u32 i_mtime_nsec;
+};
+
+/* Before Linux 6.11, and before 6.7. */
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+};
+struct inode___apart {
+	struct timespec64 __i_mtime;
+};
+struct inode___plain {
+	struct timespec64 i_mtime;
 };
 
 struct qstr {
@@ -118,6 +138,52 @@ struct path {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	void *private_data;
+	unsigned int f_flags;
+	long long f_pos;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+	u32 s6_addr32[4]; /* in a union, which is no matter to its bytes */
+};
+
+struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	u16 skc_num;
+	unsigned short skc_family;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+
+struct socket;
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_type, sk_protocol;
+	struct socket *sk_socket;
+};
+
+struct socket {
+	struct file *file;
+	struct sock *sk;
+};
+
+struct unix_sock {
+	struct sock sk;
+	struct sock *peer;
+};
+
+struct tcp_sock {
+	u32 copied_seq, write_seq;
 };
 
 struct fdtable {

@@ -126,13 +126,14 @@ static void labels_of_edges(void **state)
 	const struct wet_edge two = {.to = 14, .from = 6, .to_node = 3, .from_node = 2};
 	const struct wet_edge other = {.to = 15, .from = 6, .to_node = 3, .from_node = 2};
 	const uint32_t executions[] = {0, 0, 9, 4};
+	uint32_t last = 0; /* of whichever edge: it is looked at */
 	(void)state;
 	for (uint32_t t = 0; t < 4; t++) {
-		assert_true(wet_edges_add(&e, &local, t, t));
-		assert_true(wet_edges_add(&e, &mixed, t, t == 2 ? 1 : t));
-		assert_true(wet_edges_add(&e, &one, t, 2 * t));
-		assert_true(wet_edges_add(&e, &two, t, 2 * t));
-		assert_true(wet_edges_add(&e, &other, t, 2 * t + 1));
+		assert_true(wet_edges_add(&e, &local, t, t, &last));
+		assert_true(wet_edges_add(&e, &mixed, t, t == 2 ? 1 : t, &last));
+		assert_true(wet_edges_add(&e, &one, t, 2 * t, &last));
+		assert_true(wet_edges_add(&e, &two, t, 2 * t, &last));
+		assert_true(wet_edges_add(&e, &other, t, 2 * t + 1, &last));
 	}
 	assert_true(wet_edges_finish(&e, executions));
 	assert_int_equal(e.n, 5);

@@ -170,14 +170,11 @@ struct value_vars *value_names_vars(struct value_names *v, uint32_t m)
 	return v->vars[m];
 }
 
-uint32_t value_names_line(struct value_names *v, uint64_t addr, const char **file)
+/* What DWARF says of the lines of module @m, or NULL. */
+static const struct dwarf_lines *lines_of(struct value_names *v, uint32_t m)
 {
 	struct pugmark_diag diag;
-	uint32_t m;
-	uint64_t elf;
 
-	if (!module_of(v, addr, &m, &elf))
-		return 0;
 	if (!v->asked_lines[m]) {
 		const char *path = file_of(v, m);
 
@@ -185,11 +182,46 @@ uint32_t value_names_line(struct value_names *v, uint64_t addr, const char **fil
 			v->lines[m] = NULL;
 		v->asked_lines[m] = true;
 	}
-	const struct source_row *row = v->lines[m] ? dwarf_lines_row_at(v->lines[m], elf) : NULL;
+	return v->lines[m];
+}
+
+uint32_t value_names_line(struct value_names *v, uint64_t addr, const char **file)
+{
+	uint32_t m;
+	uint64_t elf;
+
+	if (!module_of(v, addr, &m, &elf))
+		return 0;
+	const struct dwarf_lines *lines = lines_of(v, m);
+	const struct source_row *row = lines ? dwarf_lines_row_at(lines, elf) : NULL;
 	if (!row || !row->line)
 		return 0;
-	*file = dwarf_lines_file(v->lines[m], row->file);
+	*file = dwarf_lines_file(lines, row->file);
 	return row->line;
+}
+
+uint32_t value_names_frames(struct value_names *v, uint64_t addr,
+			    struct value_frame out[VALUE_FRAMES])
+{
+	uint32_t m, n = 0;
+	uint64_t elf;
+
+	out[0] = (struct value_frame){0};
+	out[0].line = value_names_line(v, addr, &out[0].file);
+	const char *function = value_names_at(v, addr, &m, &elf);
+	const struct dwarf_lines *lines = function ? lines_of(v, m) : NULL;
+	uint32_t at = lines ? dwarf_lines_inline_at(lines, elf) : SOURCE_NONE;
+	while (at != SOURCE_NONE && n < VALUE_FRAMES - 1) {
+		const struct source_inline *in = &dwarf_lines_inlines(lines)[at];
+
+		out[n++].function = in->name;
+		out[n] = (struct value_frame){.line = in->line};
+		if (in->line)
+			out[n].file = dwarf_lines_file(lines, in->file);
+		at = in->parent;
+	}
+	out[n++].function = function;
+	return n;
 }
 
 static int add(uint64_t **out, uint32_t *n, uint64_t addr)

@@ -20,6 +20,19 @@ const char *value_names_at(const struct value_names *names, uint64_t addr, uint3
 bool value_names_is_entry(const struct value_names *names, uint64_t addr);
 /* The line of source at that run-time address, and its file as DWARF names it; 0: not known. */
 uint32_t value_names_line(struct value_names *names, uint64_t addr, const char **file);
+/* The frames of an instruction, the innermost first: of the function that its line is of, then of
+ * each that this one was inlined into. The last one is of the function that value_names_at() says.
+ */
+struct value_frame {
+	const char *function; /* NULL: not known */
+	const char *file;     /* NULL: not known, and the line is 0 */
+	uint32_t line;	      /* the instruction's; of all but the first frame that of the call */
+};
+enum { VALUE_FRAMES = 64 };
+/* Those at that run-time address: how many, at least 1. Of more than VALUE_FRAMES the ones before
+ * the last are left out. Strings are borrowed from @names. */
+uint32_t value_names_frames(struct value_names *names, uint64_t addr,
+			    struct value_frame out[VALUE_FRAMES]);
 /* The module's file, if it is still what was traced; NULL. Modules count from 0. */
 const char *value_names_file(const struct value_names *names, uint32_t module);
 /* Says on standard error which files are gone or are not what was traced: values are still known,

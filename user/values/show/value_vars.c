@@ -316,6 +316,18 @@ static bool of_scope(const struct place_ctx *c, Dwarf_Die *scope, enum value_var
 	return false;
 }
 
+/* The function that the code of @die is in. Around an inlined one dwarf_getscopes() has what its
+ * declaration is in, and not that. The caller frees *@scopes, which has it. */
+static Dwarf_Die *real_function(Dwarf_Die *die, Dwarf_Die **scopes)
+{
+	int n = dwarf_getscopes_die(die, scopes);
+
+	for (int i = 0; i < n; i++)
+		if (dwarf_tag(&(*scopes)[i]) == DW_TAG_subprogram)
+			return &(*scopes)[i];
+	return NULL;
+}
+
 /* All that is visible at the address, from the innermost block out to its function. */
 static bool each_variable(struct place_ctx *c, enum value_vars_what what, variable_fn *fn,
 			  void *ctx)
@@ -325,6 +337,7 @@ static bool each_variable(struct place_ctx *c, enum value_vars_what what, variab
 	Dwarf_Die *cu = dwfl_module_addrdie(c->vars->module, at, &bias);
 	Dwarf_Die *scopes = NULL;
 	bool stopped = false;
+	Dwarf_Die *around = NULL;
 	int n = cu ? dwarf_getscopes(cu, at - bias, &scopes) : 0;
 	int function = 0;
 
@@ -332,9 +345,12 @@ static bool each_variable(struct place_ctx *c, enum value_vars_what what, variab
 		function++;
 	if (function < n)
 		c->function = &scopes[function];
+	else if (n > 0)
+		c->function = real_function(&scopes[0], &around);
 	for (int i = what == VARS_ALL ? 0 : function; i <= function && i < n && !stopped; i++)
 		stopped = of_scope(c, &scopes[i], what, fn, ctx);
 	free(scopes);
+	free(around);
 	c->function = NULL;
 	return stopped;
 }

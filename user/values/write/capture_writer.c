@@ -8,6 +8,7 @@
 #include "offline/base/write_all.h"
 #include "offline/log/segment.h"
 #include "offline/capture/capture_code.h"
+#include "offline/capture/channels.h"
 #include "offline/capture/syscalls.h"
 
 #include <errno.h>
@@ -35,7 +36,11 @@ struct capture_task {
 	size_t *offs;
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
-	bool shown; /* the content of the next system call may be kept */
+	bool shown;	       /* the content of the next system call may be kept */
+	struct bytes channels; /* notes of them that wait, */
+	uint32_t n_channels;   /* how many, and how many are in segments before */
+	uint64_t channels_before;
+	struct channel_note last_channel;
 };
 
 struct capture_writer {
@@ -154,6 +159,36 @@ static struct capture_task *task_of(struct capture_writer *w, uint32_t task)
 	return w->tasks[task];
 }
 
+static void finish_channels(struct capture_writer *w, struct capture_task *t)
+{
+	struct segment_header h = {
+		.kind = CAPTURE_SEGMENT_CHANNELS,
+		.task = t->task,
+		.first_event = t->channels_before,
+		.n = t->n_channels,
+		.raw_bytes = t->channels.len,
+	};
+
+	if (t->channels.failed)
+		fail(w, -ENOMEM);
+	else if (h.n)
+		append(w, &h, t->channels.data);
+	t->channels_before += t->n_channels;
+	t->n_channels = 0;
+	t->channels.len = 0;
+	t->last_channel = (struct channel_note){0};
+}
+
+static void add_channel(struct capture_writer *w, struct capture_task *t,
+			const struct channel_note *note)
+{
+	channel_note_put(&t->channels, &t->last_channel, note);
+	t->last_channel = *note;
+	t->n_channels++;
+	if (t->channels.len >= CAPTURE_SEGMENT_BYTES)
+		finish_channels(w, t);
+}
+
 static void finish_segment(struct capture_writer *w, struct capture_task *t)
 {
 	struct segment_header h = {
@@ -217,6 +252,9 @@ static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t
 	t->bytes.len = 0;
 	t->shown = false; /* what said so may have been of a call that is lost */
 	add_record(w, t, &lost);
+	uint64_t last = t->last_channel.order > order ? t->last_channel.order : order;
+	add_channel(w, t,
+		    &(struct channel_note){.what = CHANNEL_MISSED, .order = last, .entered = last});
 }
 
 static void take_range(struct capture_writer *w, struct capture_task *t,
@@ -296,13 +334,28 @@ static void take_result(struct capture_writer *w, struct capture_task *t,
 	c->has_hash = t->checked++ % w->check_every == 0;
 }
 
-static void take_kernel(struct capture_writer *w, const struct capture_task *t,
+static void take_channel(struct capture_writer *w, struct capture_task *t,
+			 const struct capture_note *n, const struct capture *c)
+{
+	struct channel_note notes[2];
+	struct capture_channel channel;
+	bool told = n->n_words >= CHANNEL_WORDS + sizeof(channel) / sizeof(*n->words);
+
+	if (told)
+		memcpy(&channel, n->words + CHANNEL_WORDS, sizeof(channel));
+	uint32_t more = channel_notes_of(c, told ? &channel : NULL, notes);
+	for (uint32_t i = 0; i < more; i++)
+		add_channel(w, t, &notes[i]);
+}
+
+static void take_kernel(struct capture_writer *w, struct capture_task *t,
 			const struct capture_note *n, struct capture *c)
 {
 	c->nr = n->words[0];
 	c->result = (int64_t)n->words[1];
 	memcpy(c->args, n->words + 2, sizeof(c->args));
 	c->entered = n->n_words > 10 ? n->words[10] : 0;
+	take_channel(w, t, n, c);
 	opened_files_note(w->opened, n->pid, c);
 	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
 		       (c->result > 0 || c->result < -4095);
@@ -433,8 +486,10 @@ void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t ag
 {
 	pthread_mutex_lock(&w->lock);
 	for (uint32_t i = 0; i < w->n_tasks; i++)
-		if (w->tasks[i] && w->tasks[i]->first_ns + age_ns <= now_ns)
+		if (w->tasks[i] && w->tasks[i]->first_ns + age_ns <= now_ns) {
 			finish_segment(w, w->tasks[i]);
+			finish_channels(w, w->tasks[i]);
+		}
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -453,6 +508,8 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 		if (!t)
 			continue;
 		finish_segment(w, t);
+		finish_channels(w, t);
+		bytes_deinit(&t->channels);
 		capture_encoder_free(t->encoder);
 		free(t->ranges);
 		free(t->offs);
