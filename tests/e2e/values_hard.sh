@@ -14,7 +14,7 @@ long=${LONG:-}
 
 # NAME SURE NEVER END: notes that must be exact, notes that must not be, whether task 1 is known to its end.
 # What is in neither may be either, but never exact and wrong.
-programs='maps 1,2,3,4,5,6 12,13 yes
+programs='maps 1,2,3,4,5,6 12,13 -
 aliased - 1,2,3,4 -
 forks 1,2,10,11,12,13,20,21,22,30,31,32 60 -
 execs 1,11 2,3,12,13 -
@@ -27,7 +27,7 @@ ring 1 10,11,12,20,21,22 -
 shared 1 10,11,12 -
 generates 1 2,3,4 -
 written 1 10,11 -'
-[ -n "$long" ] || programs=$(grep -vE '^(execs|signals|races) ' <<<"$programs")
+[ -n "$long" ] || programs=$(grep -vE '^(execs|races) ' <<<"$programs")
 
 cat >judge.py <<'PY'
 import collections, re, sys
