@@ -339,13 +339,17 @@ static void add_rounding(struct value_insn *insn, const ZydisDecodedInstruction 
 	a->conditional = true;
 }
 
+static bool shifts(const ZydisDecodedInstruction *zi)
+{
+	return zi->meta.category == ZYDIS_CATEGORY_SHIFT ||
+	       zi->meta.category == ZYDIS_CATEGORY_ROTATE || zi->mnemonic == ZYDIS_MNEMONIC_SHLD ||
+	       zi->mnemonic == ZYDIS_MNEMONIC_SHRD;
+}
+
 /* By 0 places nothing changes, and no flag. */
 static bool shifts_by_zero(const ZydisDecodedInstruction *zi)
 {
-	bool shift = zi->meta.category == ZYDIS_CATEGORY_SHIFT ||
-		     zi->meta.category == ZYDIS_CATEGORY_ROTATE ||
-		     zi->mnemonic == ZYDIS_MNEMONIC_SHLD || zi->mnemonic == ZYDIS_MNEMONIC_SHRD;
-	return shift && zi->raw.imm[0].size && !(zi->raw.imm[0].value.u & 31);
+	return shifts(zi) && zi->raw.imm[0].size && !(zi->raw.imm[0].value.u & 31);
 }
 
 static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi)
@@ -372,7 +376,8 @@ static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi
 		/* What is not written stays, and the flags are known or not as a whole. */
 		a->read = a->mask != VALUE_FLAGS || shifts_by_zero(zi) ||
 			  (insn->kind == VALUE_INSN_STRING && repeats(zi)); /* perhaps no turn */
-		for (int i = 0; i < insn->n_access; i++) /* shifts by cl may leave all as it is */
+		/* By cl, it may be by 0. */
+		for (int i = 0; shifts(zi) && i < insn->n_access; i++)
 			if (insn->access[i].kind == VALUE_ACCESS_GPR &&
 			    insn->access[i].reg == VALUE_RCX && insn->access[i].len == 1)
 				a->read = true;

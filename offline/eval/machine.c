@@ -20,6 +20,8 @@ struct value_machine *value_machine_new(struct value_memory *memory)
 		return NULL;
 	}
 	ZydisDecoderInit(&m->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	/* Without a shadow stack, which is not followed, what asks for it (rdssp) does nothing. */
+	ZydisDecoderEnableMode(&m->decoder, ZYDIS_DECODER_MODE_CET, ZYAN_FALSE);
 	m->labels[0] = value_exec_labels(false);
 	m->labels[1] = value_exec_labels(true);
 	m->state.mxcsr = m->state.mxcsr_host = 0x1f80;

@@ -130,7 +130,12 @@ static bool shares_memory(struct value_run *run, const struct capture *c)
 	return flags & CLONE_VM && !(flags & THREAD);
 }
 
-enum { SYS_RESTART = 219, SYSCALL_BYTES = 2 };
+enum {
+	SYS_RESTART = 219,
+	SYSCALL_BYTES = 2,
+	SYS_ARCH_PRCTL = 158,
+	SHADOW_STACK_ON = 0x5001 /* ARCH_SHSTK_ENABLE */
+};
 
 bool value_run_same_call(const struct value_run *run, const struct capture *c)
 {
@@ -169,6 +174,8 @@ int value_run_syscall(struct value_run *run)
 				      "arguments are not those",
 				      value_machine_state(run->machine)->gpr[VALUE_RAX], c->nr,
 				      c->ip);
+	if (c->nr == SYS_ARCH_PRCTL && c->args[0] == SHADOW_STACK_ON && !c->result)
+		return value_run_fail(run, "its shadow stack, switched on here, is not followed");
 	value_run_agreed(run, c);
 	run->next++;
 	value_set_gpr(run->machine, VALUE_RAX, c->result, VALUE_EXACT);

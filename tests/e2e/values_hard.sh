@@ -21,7 +21,7 @@ execs 1,11 2,3,12,13 -
 signals - - -
 callbacks 1,2,3,4,5,6,7,8,90 - yes
 jumps 1,2,3,4 - yes
-throws - - -
+throws 1,2,3 - yes
 races 1 2,3,4,5 -
 ring 1 10,11,12,20,21,22 -
 shared 1 10,11,12 -

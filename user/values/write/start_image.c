@@ -48,6 +48,8 @@ struct image_file {
 	bool changed;	    /* since it was mapped first, perhaps */
 };
 
+#define NT_SHADOW_STACK 0x204 /* NT_X86_SHSTK, of Linux 6.6 */
+
 struct start_image {
 	const struct start_options *options;
 	struct capture_writer *writer;
@@ -411,6 +413,14 @@ int start_image_registers(struct start_image *s, pid_t tid, struct capture *out,
 		return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
 					"reading the registers of task %d: %s", tid,
 					strerror(errno));
+	uint64_t ssp;
+	struct iovec shadow = {&ssp, sizeof(ssp)};
+	if (!ptrace(PTRACE_GETREGSET, tid, NT_SHADOW_STACK, &shadow))
+		return pugmark_diag_set(diag, -EOPNOTSUPP, NULL, PUGMARK_NO_OFFSET,
+					"task %d has a shadow stack, which level values does not "
+					"follow (start it with "
+					"GLIBC_TUNABLES=glibc.cpu.x86_shstk=off)",
+					tid);
 	bool has_xsave = !ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &xsave);
 	*out = (struct capture){
 		.kind = CAPTURE_START,
