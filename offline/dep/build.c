@@ -251,7 +251,7 @@ static void take_trace(struct dep_build *b)
 	}
 }
 
-void dep_catch_up(struct dep_build *b)
+static void catch_up(struct dep_build *b)
 {
 	uint64_t from, to;
 	if (b->done == b->vt.n_blocks)
@@ -366,6 +366,7 @@ int dep_build_new(struct value_run *run, struct dep_build **out)
 		return -ENOMEM;
 	uint64_t to;
 	b->run = run;
+	b->catch_up = catch_up;
 	value_run_when(run, &b->from, &to);
 	b->machine = value_run_machine(run);
 	b->memory = value_machine_memory(b->machine);

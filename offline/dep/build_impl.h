@@ -99,6 +99,9 @@ struct dep_build {
 	bool (*theirs)(void *ctx, uint64_t addr); /* NULL, or whether they ever have */
 	void *theirs_ctx;
 	struct imports *imports; /* which memory functions write */
+	/* Takes what was executed so far. At a crossing that is done; where a callback has returned
+	 * to code outside nothing is told. */
+	void (*catch_up)(struct dep_build *b);
 	uint32_t outside; /* the definition of what code outside writes, until the next crossing; 0:
 			     it has written nothing */
 };
@@ -145,10 +148,6 @@ void dep_copy_defs(struct dep_build *b, struct dep_event *e, uint64_t addr, cons
 		   uint64_t n);
 /* Makes @n further definitions of the last event @e. Returns the first. */
 uint32_t dep_more_defs(struct dep_build *b, struct dep_event *e, uint32_t n);
-
-/* build.c: takes what was executed so far. At a crossing that is done; where a callback has
- * returned to code outside nothing is told. */
-void dep_catch_up(struct dep_build *b);
 
 /* calls.c */
 void dep_call_begins(struct dep_build *b, const char *name);

@@ -78,7 +78,7 @@ static void wrote(void *ctx, uint64_t addr, uint64_t len)
 	if (!p || p->sp - addr - 1 < STACK_MAX || len > RANGE_MAX || binds(b, p, addr, len))
 		return;
 	if (b->done != b->vt.n_blocks) { /* a callback has returned */
-		dep_catch_up(b);
+		b->catch_up(b);
 		b->outside = 0;
 	}
 	if (!b->outside) {

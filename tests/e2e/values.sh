@@ -253,6 +253,12 @@ run 1 values rec weigh --where 'zzz > 2'
 claim 'a variable that is not there is named' grep -q 'zzz > 2: there is no variable of that name at weigh' err
 run 1 values rec weigh --task 9999
 claim 'a task that is not there is named' grep -q 'no values of a task 9999' err
+fails 1 'it has no values of a task 9999' values rec --task 9999
+fails 1 'nowhere: No such file or directory' values nowhere
+fails 1 'nowhere: No such file or directory' why nowhere --crash
+fails 1 'it has no values of task 9999' gdb --serve --task 9999 rec
+run 0 values rec --task 1
+claim 'of one task alone' is "$(grep -c '^task 1:' out)$(wc -l <out)" 11
 run 1 values rec 0xdead000
 claim 'an address that is not there is named' grep -q '0xdead000: no such function, line or address' err
 run 2 values rec weigh --where
