@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PAGE = 4096 };
 
@@ -36,7 +37,9 @@ int captures_open(const char *dir, struct captures **out, struct pugmark_diag *d
 	if (c && (c->codec = codec_new()) && asprintf(&path, "%s/captures", dir) >= 0)
 		err = capture_segments_open(path, &c->segments);
 	free(path);
-	if (err == -ENOENT)
+	if (err == -ENOENT && access(dir, F_OK))
+		pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	else if (err == -ENOENT)
 		err = pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
 				       "was recorded without values (record --level values)");
 	else if (err)

@@ -251,6 +251,16 @@ static void take_trace(struct dep_build *b)
 	}
 }
 
+static void catch_up(struct dep_build *b)
+{
+	uint64_t from, to;
+	if (b->done == b->vt.n_blocks)
+		return;
+	if (value_run_when(b->run, &from, &to))
+		note_span(b, to);
+	take_trace(b);
+}
+
 /* --- crossings ------------------------------------------------------------------------------- */
 
 static void take_signal(struct dep_build *b)
@@ -344,6 +354,7 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		take_signal(b);
 		break;
 	}
+	dep_written_ask(b);
 }
 
 /* --- the builder ----------------------------------------------------------------------------- */
@@ -355,6 +366,7 @@ int dep_build_new(struct value_run *run, struct dep_build **out)
 		return -ENOMEM;
 	uint64_t to;
 	b->run = run;
+	b->catch_up = catch_up;
 	value_run_when(run, &b->from, &to);
 	b->machine = value_run_machine(run);
 	b->memory = value_machine_memory(b->machine);
@@ -385,6 +397,7 @@ void dep_build_free(struct dep_build *b)
 	struct dep_trace *t = &b->trace;
 	struct dep_words *words[] = {&t->items, &t->loads, &t->many, &t->sources, &t->strings};
 	value_run_crossings(b->run, NULL, NULL);
+	value_run_library_writes(b->run, NULL, NULL);
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		free(words[i]->at);
 	for (uint32_t i = 0; i < t->n_blocks; i++)

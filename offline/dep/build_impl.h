@@ -36,6 +36,7 @@ struct dep_pending {
 	struct dep_words copied; /* definitions of the bytes that it is going to copy */
 	struct dep_range scanned[DEP_SCANNED]; /* where a scanf() puts what it reads, in order */
 	uint8_t n_scanned;
+	bool bound;	      /* the linker has put its address where the next call finds it */
 	struct dep_text text; /* what a printf() is going to make, */
 	bool assumed;	      /* of something that is assumed */
 };
@@ -98,6 +99,11 @@ struct dep_build {
 	bool (*theirs)(void *ctx, uint64_t addr); /* NULL, or whether they ever have */
 	void *theirs_ctx;
 	struct imports *imports; /* which memory functions write */
+	/* Takes what was executed so far. At a crossing that is done; where a callback has returned
+	 * to code outside nothing is told. */
+	void (*catch_up)(struct dep_build *b);
+	uint32_t outside; /* the definition of what code outside writes, until the next crossing; 0:
+			     it has written nothing */
 };
 
 static inline bool dep_words_room(struct dep_words *w, uint64_t more)
@@ -152,6 +158,9 @@ void dep_calls_deinit(struct dep_build *b);
  * definitions of @e. */
 void dep_written(struct dep_build *b, struct dep_event *e, const struct dep_pending *p,
 		 uint64_t result);
+/* At each crossing: of the call that is open now, is it to be told what it writes? Of one of which
+ * flows.def knows what it writes it is not. */
+void dep_written_ask(struct dep_build *b);
 
 /* format.c: notes what a format and its arguments read; the format is the general argument
  * @format, its arguments follow, or are the va_list that argument @list (-1: none) points to. */

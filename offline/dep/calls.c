@@ -176,6 +176,7 @@ static void read_return(struct dep_build *b, struct dep_pending *p)
 		    value_machine_has_code(b->machine, words[2], VALUE_SIDE_TRACED) &&
 		    words[1] <= UINT32_MAX;
 	p->ret = lazy ? words[2] : words[0];
+	p->bound = !lazy;
 	p->sp += lazy ? PUSHED : 0;
 }
 

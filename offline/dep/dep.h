@@ -30,8 +30,9 @@ enum dep_event_kind {
 		     */
 	DEP_SIGNAL, /* a handler runs next; its end has the same @id */
 	DEP_SIGNAL_END, /* registers are those of the signal again */
-	DEP_BORN,   /* the process was forked: a definition for each byte that may be written, as
-		       its parent had it (dep_trace.born) */
+	DEP_BORN,    /* the process was forked: a definition for each byte that may be written, as
+			its parent had it (dep_trace.born) */
+	DEP_OUTSIDE, /* a function outside, of which nothing is known, has written memory */
 	DEP_OTHERS, /* other threads were awake: its one definition is of what they may have written
 		     */
 };

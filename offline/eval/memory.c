@@ -221,6 +221,8 @@ static int own_qualities(struct value_memory *mem, uint64_t addr, bool needed, u
 int value_memory_write_qualities(struct value_memory *mem, uint64_t addr, const uint8_t *in,
 				 size_t len)
 {
+	if (mem->wrote)
+		mem->wrote(mem->wrote_ctx, addr, len);
 	for (size_t done = 0; done < len;) {
 		size_t part = in_page(addr + done, len - done);
 		bool needed = memcmp(in + done, mem->all_exact, part);
@@ -253,6 +255,8 @@ int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len
 int value_memory_write(struct value_memory *mem, uint64_t addr, const void *buf, size_t len,
 		       uint8_t quality)
 {
+	if (mem->wrote)
+		mem->wrote(mem->wrote_ctx, addr, len);
 	for (size_t done = 0; done < len;) {
 		size_t part = in_page(addr + done, len - done);
 		const struct value_tlb *entry = value_memory_lookup(mem, addr + done, true);

@@ -67,6 +67,9 @@ struct value_snapshot {
 	uint32_t doubt;
 };
 
+/* Is told of each piece of memory that something has written. */
+typedef void value_wrote_fn(void *ctx, uint64_t addr, uint64_t len);
+
 struct value_memory {
 	struct value_tlb read[VALUE_TLB];
 	struct value_tlb write[VALUE_TLB];
@@ -78,6 +81,8 @@ struct value_memory {
 	 * qualities of its own: in no cache, and nothing in it is better than assumed. */
 	struct value_tlb shared;
 	uint8_t *shared_quality;
+	value_wrote_fn *wrote; /* of value_memory_write() and _write_qualities(); NULL: nobody */
+	void *wrote_ctx;
 	bool crowded;	       /* value_memory_crowd() */
 	bool exhausted;	       /* a page or its qualities could not be allocated */
 	bool supposed;	       /* whoever asks for a quality is told nothing better than assumed */

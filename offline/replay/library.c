@@ -306,7 +306,9 @@ static int at_place(struct value_run *run)
 	if (is_interrupted(run, c))
 		return VALUE_REPLAY_LIMIT;
 	const struct library_function *f = value_libraries_function(&run->libraries, s->rip);
+	value_writes_model(run->writes, &run->memory, true);
 	int err = f && f->name ? import_model(f->name, m) : -ENOSYS;
+	value_writes_model(run->writes, &run->memory, false);
 	if (!err)
 		return return_now(run);
 	if (err == -ENOMEM)
@@ -356,7 +358,9 @@ static int one_stop(struct value_run *run)
 	const struct capture *c = value_run_record(run);
 	if (value_run_expect(run))
 		return VALUE_REPLAY_NO_MEMORY;
-	enum value_stop stop = value_machine_run(m, value_machine_count(m) + STEP, NULL);
+	struct value_trace *trace = value_writes_trace(run->writes);
+	enum value_stop stop = value_machine_run(m, value_machine_count(m) + STEP, trace);
+	value_writes_tell(run->writes, m);
 	value_run_note_supposed(run);
 	if (run->turned && run->supposition.holds)
 		return go_blind(run, "a branch, or a store's address, that is assumed");
@@ -366,6 +370,8 @@ static int one_stop(struct value_run *run)
 				       !run->supposition.holds
 			       ? VALUE_REPLAY_LIMIT
 			       : go_blind(run, "a loop without an end");
+	case VALUE_STOP_TRACE_FULL:
+		return VALUE_REPLAY_LIMIT;
 	case VALUE_STOP_OUTSIDE:
 		return arrive(run);
 	case VALUE_STOP_PLACE:

@@ -72,6 +72,10 @@ bool value_run_when(const struct value_run *run, uint64_t *from, uint64_t *to);
  * registers it begins with; *@order: of the record of that call. */
 bool value_run_forked(const struct value_run *run, uint64_t *order);
 void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx);
+/* Whoever asks is told of each piece of memory that code of libraries writes, in order, before the
+ * crossing behind it; NULL: nobody, which is faster. It may be asked at a crossing. 0 or -ENOMEM.
+ */
+int value_run_library_writes(struct value_run *run, value_wrote_fn *fn, void *ctx);
 
 /* Goes forward until @until instructions were executed, and to where the next one is: what is
  * outside of the traced modules in between is over then. */

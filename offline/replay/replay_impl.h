@@ -8,6 +8,7 @@
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
 
 #include "offline/capture/families.h"
+#include "offline/replay/library_writes.h"
 #include "offline/replay/blocks.h"
 #include "offline/replay/kept_records.h"
 #include "offline/replay/libraries.h"
@@ -125,10 +126,11 @@ struct value_run {
 	unsigned met;	 /* of enum value_met, since it was asked last */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
 	uint64_t stop_behind;	       /* 0: nowhere; else stop when @next is that */
-	uint64_t expected;     /* address of a place whose record was taken already, 0: none */
-	uint64_t heap_end;     /* 0: there is no heap yet */
-	uint64_t xstate;       /* components that the processor had switched on: XCR0 */
-	struct turned *turned; /* NULL: the run goes the way that was recorded (turn.h) */
+	uint64_t expected; /* address of a place whose record was taken already, 0: none */
+	uint64_t heap_end; /* 0: there is no heap yet */
+	uint64_t xstate;   /* components that the processor had switched on: XCR0 */
+	struct library_writes *writes; /* NULL: nobody has ever asked */
+	struct turned *turned;	       /* NULL: the run goes the way that was recorded (turn.h) */
 	bool outside, in_library;
 	bool unseen;	/* while outside: code ran that nobody has executed here */
 	bool executing; /* value_run_library() is at work: the machine counts on its own */

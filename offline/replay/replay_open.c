@@ -448,6 +448,7 @@ void value_run_free(struct value_run *run)
 	free(run->awaited);
 	free(run->code);
 	value_neighbours_free(run->neighbours);
+	value_writes_free(run->writes);
 	value_blocks_deinit(&run->blocks);
 	value_libraries_deinit(&run->libraries);
 	value_machine_free(run->machine);
@@ -483,4 +484,9 @@ void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx
 {
 	run->crossing = fn;
 	run->crossing_ctx = ctx;
+}
+
+int value_run_library_writes(struct value_run *run, value_wrote_fn *fn, void *ctx)
+{
+	return value_writes_ask(&run->writes, fn, ctx);
 }

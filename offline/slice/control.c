@@ -191,7 +191,7 @@ static void take_event(struct walk *w, const struct dep_event *e)
 	if (e->kind == DEP_ENTER && w->left)
 		come_back(w, 0);
 	write_parent(w);
-	w->left &= e->kind == DEP_KERNEL;
+	w->left &= e->kind == DEP_KERNEL || e->kind == DEP_OUTSIDE;
 	if (e->kind == DEP_ENTER)
 		push(w, (struct open){.item = w->n ? w->open[w->n - 1].item : 0, .call = true});
 	else if (e->kind == DEP_SIGNAL)

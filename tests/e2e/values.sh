@@ -86,6 +86,63 @@ claim 'limit limits, and says so' is "$(tail -n 1 got)" 'task 1: 15 more (--limi
 claim 'a line is reached as often as it must be' is "$(wc -l <got)" 14
 claim 'with its variables' is "$(grep -cE '\(i=5, .*n=[0-9]+' got)" 14
 
+# Without optimisation arguments are on the stack, but not yet where a function begins.
+cat >stored.c <<'C'
+#include <stdio.h>
+struct large { long of[5]; };
+struct small { int x, y; };
+static struct large many(char a, unsigned short b, float c, long d, struct large e, const char *f, double g, int h, int i)
+{
+	struct large r = {{a + b + d + e.of[2] + h + i, (long)(c + g), *f}};
+	return r;
+}
+static int few(struct small s, int n)
+{
+	static int calls;
+	int local = s.x + n + calls++;
+	return local + s.y;
+}
+int main(void)
+{
+	const char *text = "text";
+	struct large e = {{1, 2, 3}};
+	struct small s = {40, 2};
+	for (int k = 0; k < 3; k++) {
+		struct large r = many('a' + k, 7 + k, 1.5f + k, -9 - k, e, text, 2.25 * k, 100 + k, -7);
+		fprintf(stderr, "a=%d b=%d c=%g d=%ld f=0x%lx g=%g h=%d\n", 'a' + k, 7 + k, 1.5 + k, -9L - k, (long)text,
+			2.25 * k, 100 + k);
+		few(s, (int)r.of[0]);
+	}
+	return 0;
+}
+C
+for compiler in "${CC:-cc}" clang; do
+	command -v "$compiler" >tool || continue
+	for option in -O0 '-O0 -fcf-protection'; do
+		rm -rf plain kept
+		# shellcheck disable=SC2086
+		"$compiler" $option -g -w -o target-stored target.c && "$compiler" $option -g -w -o stored stored.c ||
+			continue
+		"$PUGMARK" record -q --level values -o plain -- ./target-stored 7 >printed 2>err
+		"$PUGMARK" values plain weigh | sed 's/^1 [0-9]* //' >calls
+		claim "arguments are as printed where they are stored later ($compiler $option)" same printed calls
+		"$PUGMARK" values plain weigh --where 'n > 16' >got
+		claim "where chooses by them ($compiler $option)" is "$(wc -l <got)" 3
+		"$PUGMARK" record -q --level values -o kept -- ./stored 2>told
+		"$PUGMARK" values kept many >got
+		sed -nE "s/.*\(a=(-?[0-9]+)[^,]*, b=([0-9]+), c=([^,]+), d=(-?[0-9]+), .*f=(0x[0-9a-f]+) [^,]*, g=([^,]+), h=([0-9]+),.*/a=\1 b=\2 c=\3 d=\4 f=\5 g=\6 h=\7/p" got >calls
+		claim "each by the register that is its turn ($compiler $option)" same told calls
+		"$PUGMARK" values kept few | sed 's/^1 [0-9]* //' >got
+		claim "what may be in several registers, and what is behind it, is not known ($compiler $option)" \
+			is "$(sed 's/{[^}]*}/?/; s/ = .*//' got | sort -u)" 'few(s=?, n=?)'
+		"$PUGMARK" values kept few --where 'local > 0' >got 2>err
+		claim "nor is a variable that has no value yet ($compiler $option)" same /dev/null got
+		"$PUGMARK" values kept stored.c:13 >got
+		claim "a variable that is static is found ($compiler $option)" \
+			is "$(grep -o 'calls=[0-9]*' got | tr '\n' ' ')" 'calls=1 calls=2 calls=3 '
+	done
+done
+
 # The last that is written to the counter is what the program has printed of it.
 "$PUGMARK" values rec --watch counter --limit 100000 >got
 bytes=$(grep -w write got | tail -n 1 | awk '{ print $NF }')
@@ -196,6 +253,12 @@ run 1 values rec weigh --where 'zzz > 2'
 claim 'a variable that is not there is named' grep -q 'zzz > 2: there is no variable of that name at weigh' err
 run 1 values rec weigh --task 9999
 claim 'a task that is not there is named' grep -q 'no values of a task 9999' err
+fails 1 'it has no values of a task 9999' values rec --task 9999
+fails 1 'nowhere: No such file or directory' values nowhere
+fails 1 'nowhere: No such file or directory' why nowhere --crash
+fails 1 'it has no values of task 9999' gdb --serve --task 9999 rec
+run 0 values rec --task 1
+claim 'of one task alone' is "$(grep -c '^task 1:' out)$(wc -l <out)" 11
 run 1 values rec 0xdead000
 claim 'an address that is not there is named' grep -q '0xdead000: no such function, line or address' err
 run 2 values rec weigh --where

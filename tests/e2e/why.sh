@@ -300,4 +300,85 @@ for fd in 1 9; do
 	"$PUGMARK" why pieces.rec --write $fd:3:2 >out 2>err
 	claim "descriptor $fd: the second piece comes from snprintf()" grep -q 'snprintf(second' out
 done
+
+# A library of which nothing is known writes over what the program has written.
+cat >filler.c <<'C'
+#include <string.h>
+#include <unistd.h>
+char kept[8];
+void keep(const char *from) { memcpy(kept, from, 8); }
+void fill(char *to, const char *from)
+{
+	for (int i = 0; i < 8; i++)
+		to[i] = from[i] + 1;
+}
+void copy(char *to) { memcpy(to, kept, 8); }
+void fetch(char *to)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = '-';
+	if (read(0, to + 1, 2) < 0)
+		to[0] = '?';
+}
+void call_back(char *to, void (*fn)(char *to))
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = '+';
+	fn(to);
+	to[2] = '*';
+}
+C
+cat >filled.c <<'C'
+#include <unistd.h>
+void keep(const char *), fill(char *, const char *), copy(char *), fetch(char *), call_back(char *, void (*)(char *));
+char in[8], out[32];
+static void back(char *to)
+{
+	to[1] = in[1]; /* called back */
+	to[2] = in[2];
+}
+int main(void)
+{
+	if (read(0, in, 8) < 0)
+		return 1;
+	for (int i = 0; i < 32; i++)
+		out[i] = 'z' - i; /* stale */
+	keep(in);
+	fill(out, in);
+	copy(out + 8);
+	fetch(out + 16);
+	call_back(out + 20, back);
+	out[24] = out[0] ^ 3; /* further */
+	return write(1, out, 32) != 32;
+}
+C
+for bind in now lazy; do
+	rm -rf filled.rec
+	${CC:-cc} -g -O1 -shared -fPIC -o libfiller.so filler.c && ${CC:-cc} -g -O1 -Wl,-z,$bind -o filled filled.c \
+		-L. -lfiller -Wl,-rpath,"$PWD" || skip 'no compiler'
+	printf 'abcdefghXY' | "$PUGMARK" record -q --level values -o filled.rec -- ./filled >printed 2>err
+	claim "a library fills ($bind)" is "$(head -c 24 printed)" 'bcdefghiabcdefgh-XY-+b*+'
+	for at in 2:fill 10:copy 16:fetch 19:fetch 20:call_back 22:call_back; do
+		"$PUGMARK" why filled.rec --write 1:"${at%:*}":1 >out 2>err
+		claim "byte ${at%:*}: nobody knows what the library made it of ($bind)" is $? 3
+		claim "byte ${at%:*}: the function is named ($bind)" \
+			grep -q "| ${at#*:}(): what it depends on is not known" out
+		claim "byte ${at%:*}: it is not what the program wrote before ($bind)" is "$(grep -c 'stale\|called back' out)" 0
+	done
+	"$PUGMARK" why filled.rec --write 1:17:2 >out 2>err
+	claim "what the kernel has written behind that is input ($bind)" is "$?$(grep -c 'fetch()' out)" 00
+	claim "at its place ($bind)" grep -q '^input: bytes 8 to 9 of descriptor 0' out
+	"$PUGMARK" why filled.rec --write 1:21:1 >out 2>err
+	claim "what a callback has written is its own ($bind)" is "$?$(grep -c 'call_back()' out)" 00
+	claim "and comes from its input ($bind)" grep -q '^input: bytes 1 to 1 of descriptor 0' out
+	"$PUGMARK" why filled.rec --write 1:25:1 >out 2>err
+	claim "what no library wrote is the program's ($bind)" is "$?$(grep -c stale out)" 01
+	"$PUGMARK" why filled.rec --write 1:24:1 --limit 1 >out 2>err
+	claim "a line is shown, and ($bind)" grep -q further out
+	claim "where a slice ends is told though --limit leaves it out ($bind)" is \
+		"$(grep -c '^the slice ends at . of them:$' out)$(grep -c 'is not known' out)" 11
+	"$PUGMARK" why filled.rec --write 1:25:1 --control --limit 1000 >out 2>err
+	claim "the linker's work is nothing that a function has written ($bind)" is \
+		"$(grep -c 'keep().*not known\|fill().*not known' out)" 0
+done
 conclude

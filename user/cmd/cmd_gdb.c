@@ -18,7 +18,7 @@ static const char help[] =
 	"Debugs the recording DIR, of level values, with gdb, forwards and backwards:\n"
 	"reverse-continue, reverse-step, breakpoints and watchpoints in both directions. Nothing\n"
 	"can be changed. What the replay does not know, gdb calls unavailable.\n"
-	"      --task N             the task, as `pugmark dump` numbers them (the first)\n"
+	"      --task N             the task, as `pugmark values` numbers them (the first)\n"
 	"      --serve              speak the protocol on standard input and output; so does\n"
 	"                           gdb's `target remote | pugmark gdb --serve DIR`\n"
 	"  -h, --help               this text\n"

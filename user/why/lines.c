@@ -162,6 +162,7 @@ const char *why_event_name(const struct why_line *l)
 		[DEP_CALL] = "a call",
 		[DEP_KERNEL] = "a system call",
 		[DEP_ENTER] = "entered from outside",
+		[DEP_OUTSIDE] = "code outside",
 		[DEP_BORN] = "as the process was forked",
 		[DEP_OTHERS] = "other threads, which were awake",
 	};
@@ -213,7 +214,9 @@ int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forw
 				       .beside = e->beside,
 				       .ends = e->ends};
 		/* A call returns behind itself. */
-		uint64_t at = e->name && e->kind == DEP_CALL && e->ip ? e->ip - 1 : e->ip;
+		uint64_t at = e->name && (e->kind == DEP_CALL || e->kind == DEP_OUTSIDE) && e->ip
+				      ? e->ip - 1
+				      : e->ip;
 		if (at)
 			value_names_at(w->names, at, &module, &l->elf);
 		l->elf += at != e->ip;

@@ -143,6 +143,23 @@ static void print_brought(const struct brought *b)
 	}
 }
 
+/* Of @n lines that --limit has left out those at which the slice ends: nothing else says why it
+ * does. */
+static void print_left_out(const struct why_line *lines, size_t n)
+{
+	enum { MOST = 5 };
+	size_t ends = 0;
+	if (n)
+		printf("and %zu more (--limit)\n", n);
+	for (size_t i = 0; i < n; i++)
+		ends += lines[i].ends;
+	if (ends)
+		printf("the slice ends at %zu of them:\n", ends);
+	for (size_t i = 0, told = 0; i < n && told < MOST; i++)
+		if (lines[i].ends && ++told)
+			print_line(&lines[i], false);
+}
+
 /* What of other threads was read, and who made it. */
 static void print_threads(const struct slice *s, const struct why_options *o)
 {
@@ -185,8 +202,7 @@ static void print_threads(const struct slice *s, const struct why_options *o)
 		putchar('\n');
 		for (size_t k = 0; k < n; k++)
 			print_line(&of->lines[k], false);
-		if (n < of->n)
-			printf("and %zu more (--limit)\n", of->n - n);
+		print_left_out(of->lines + n, of->n - n);
 		print_bytes(&of->fold);
 	}
 }
@@ -211,8 +227,7 @@ static void print_text(const struct why_run *w, const struct slice *s, const str
 	size_t left = s->n - s->pruned, n = shown(s, o);
 	for (size_t i = 0; i < n; i++)
 		print_line(&s->lines[i], s->critical);
-	if (n < left)
-		printf("and %zu more (--limit)\n", left - n);
+	print_left_out(s->lines + n, left - n);
 	print_bytes(&s->fold);
 	print_threads(s, o);
 	if (w->partial) {
@@ -319,7 +334,8 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 	       ",\"functions\":%zu,\"places\":%zu",
 	       executed, s->fold.instances, s->functions, s->whole);
 	printf(",\"common\":%zu,\"pruned\":%zu", s->n, s->pruned);
-	printf(",\"gap\":%s,\"lines\":[", w->partial ? "true" : "false");
+	printf(",\"gap\":%s,\"ends\":%s,\"lines\":[", w->partial ? "true" : "false",
+	       s->ends ? "true" : "false");
 	for (size_t i = 0; i < shown(s, o); i++) {
 		fputs(i ? ",\n" : "\n", stdout);
 		json_line(&s->lines[i], s->pinned);

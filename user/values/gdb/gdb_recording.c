@@ -47,9 +47,16 @@ int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_di
 		return err;
 	const struct captures *captures = value_replay_captures(replay);
 	const uint32_t *tasks = captures_tasks(captures, &n);
-	err = n ? value_run_new(replay, task ? *task : tasks[0], &run, diag)
-		: pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
-				   "no task of it was captured");
+	bool there = !task;
+	for (uint32_t i = 0; i < n; i++)
+		there |= task && tasks[i] == *task;
+	err = n && !there
+		      ? pugmark_diag_set(diag, -ENOENT, dir, PUGMARK_NO_OFFSET,
+					 "it has no values of task %u (pugmark values lists them)",
+					 *task)
+	      : n ? value_run_new(replay, task ? *task : tasks[0], &run, diag)
+		  : pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
+				     "no task of it was captured");
 	if (!err) {
 		uint64_t entry;
 		const char *exec = program(captures, run, &entry);

@@ -5,7 +5,9 @@
 
 #include "user/cli/printable.h"
 #include "user/file/debug_files.h"
+#include "user/values/show/value_arguments.h"
 #include "user/values/show/value_types.h"
+#include "user/values/show/value_unit.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -19,6 +21,7 @@ struct value_vars {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Dwarf_Addr bias; /* of libdwfl's own */
+	struct value_unit unit;
 };
 
 struct place_ctx {
@@ -26,6 +29,7 @@ struct place_ctx {
 	struct value_machine *m;
 	Dwarf_Die *function;
 	uint64_t addr, bias;
+	Dwarf_Attribute *location; /* which the operations are of; NULL: of a rule of a CFA */
 };
 
 struct value_vars *value_vars_open(const char *path)
@@ -167,11 +171,14 @@ static bool frame_base(const struct place_ctx *c, uint64_t *out)
 	size_t n;
 
 	own.function = NULL;
+	own.location = &attr;
 	if (!c->function || !dwarf_attr_integrate(c->function, DW_AT_frame_base, &attr) ||
 	    dwarf_getlocation_addr(&attr, c->addr + c->vars->bias, &ops, &n, 1) != 1 || !n)
 		return false;
-	if (ops[0].atom == DW_OP_call_frame_cfa)
+	if (ops[0].atom == DW_OP_call_frame_cfa) {
+		own.location = NULL;
 		return cfa_at(&own, out);
+	}
 	if (!evaluate(&own, ops, n, &place))
 		return false;
 	if (place.place == VALUE_IN_MEMORY)
@@ -198,6 +205,7 @@ static bool register_plus(const struct place_ctx *c, uint64_t number, int64_t of
 /* One operation on the stack of numbers. False: it is none that is known here. */
 static bool step(const struct place_ctx *c, const Dwarf_Op *op, uint64_t *stack, int *n)
 {
+	Dwarf_Attribute indexed;
 	uint64_t v;
 
 	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
@@ -209,6 +217,12 @@ static bool step(const struct place_ctx *c, const Dwarf_Op *op, uint64_t *stack,
 		switch (op->atom) {
 		case DW_OP_addr:
 			v = op->number - c->vars->bias + c->bias;
+			break;
+		case DW_OP_addrx: /* by a table of addresses, as clang has it */
+			if (!c->location || dwarf_getlocation_attr(c->location, op, &indexed) ||
+			    dwarf_formaddr(&indexed, &v))
+				return false;
+			v += c->bias;
 			break;
 		case DW_OP_bregx: /* what libdw makes of a rule of a CFA */
 			if (!register_plus(c, op->number, (int64_t)op->number2, &v))
@@ -275,6 +289,14 @@ static bool evaluate(const struct place_ctx *c, const Dwarf_Op *ops, size_t n,
 	return true;
 }
 
+/* Whether the function has executed nothing yet. */
+static bool begins(const struct place_ctx *c)
+{
+	Dwarf_Addr addr;
+
+	return c->function && !dwarf_lowpc(c->function, &addr) && addr == c->addr;
+}
+
 /* The variable's value or place; false: it is nowhere. */
 static bool locate(const struct place_ctx *c, Dwarf_Die *die, struct value_bytes *out)
 {
@@ -288,9 +310,16 @@ static bool locate(const struct place_ctx *c, Dwarf_Die *die, struct value_bytes
 		memcpy(out->bytes, &word, 8);
 		return true;
 	}
+	if (begins(c) && value_argument_is_stored(die)) {
+		int number = value_argument_register(c->function, die);
+
+		return number >= 0 && read_register(c, (uint64_t)number, out);
+	}
+	struct place_ctx here = *c;
+	here.location = &attr;
 	return dwarf_attr_integrate(die, DW_AT_location, &attr) &&
 	       dwarf_getlocation_addr(&attr, c->addr + c->vars->bias, &ops, &n, 1) == 1 && n &&
-	       evaluate(c, ops, n, out);
+	       evaluate(&here, ops, n, out);
 }
 
 /* Is told each variable; stops where it returns true. */
@@ -334,7 +363,7 @@ static bool each_variable(struct place_ctx *c, enum value_vars_what what, variab
 {
 	Dwarf_Addr bias;
 	Dwarf_Addr at = c->addr + c->vars->bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(c->vars->module, at, &bias);
+	Dwarf_Die *cu = value_unit_at(&c->vars->unit, c->vars->module, at, &bias);
 	Dwarf_Die *scopes = NULL;
 	bool stopped = false;
 	Dwarf_Die *around = NULL;
@@ -378,7 +407,7 @@ static bool print_one(void *ctx, const struct place_ctx *c, Dwarf_Die *die, cons
 uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
 			  enum value_vars_what what, struct value_machine *m)
 {
-	struct place_ctx c = {vars, m, NULL, addr, bias};
+	struct place_ctx c = {vars, m, NULL, addr, bias, NULL};
 	struct print_ctx p = {out, 0};
 
 	each_variable(&c, what, print_one, &p);
@@ -406,7 +435,7 @@ static bool take_number(void *ctx, const struct place_ctx *c, Dwarf_Die *die, co
 bool value_vars_number(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
 		       struct value_machine *m, int64_t *out)
 {
-	struct place_ctx c = {vars, m, NULL, addr, bias};
+	struct place_ctx c = {vars, m, NULL, addr, bias, NULL};
 	struct number_ctx n = {name, out, false};
 
 	each_variable(&c, VARS_ALL, take_number, &n);
@@ -458,7 +487,7 @@ static bool take_place(void *ctx, const struct place_ctx *c, Dwarf_Die *die, con
 bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
 		     struct value_machine *m, struct value_variable *out)
 {
-	struct place_ctx c = {vars, m, NULL, addr, bias};
+	struct place_ctx c = {vars, m, NULL, addr, bias, NULL};
 	struct find_ctx f = {name, out, false};
 
 	each_variable(&c, VARS_ALL, take_place, &f);
@@ -468,9 +497,9 @@ bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, u
 bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct value_machine *m,
 		       bool *known)
 {
-	struct place_ctx c = {vars, m, NULL, addr, 0};
+	struct place_ctx c = {vars, m, NULL, addr, 0, NULL};
 	Dwarf_Addr bias, at = addr + vars->bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(vars->module, at, &bias), *scopes = NULL;
+	Dwarf_Die *cu = value_unit_at(&vars->unit, vars->module, at, &bias), *scopes = NULL;
 	int n = cu ? dwarf_getscopes(cu, at - bias, &scopes) : 0, i = 0;
 	bool returns = true;
 

@@ -37,6 +37,12 @@ static void print_text(FILE *out, const char *text, bool json)
 		fputc('"', out);
 }
 
+static int no_task(const struct values_options *o, struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, -ENOENT, o->dir, PUGMARK_NO_OFFSET,
+				"it has no values of a task %u", o->task);
+}
+
 static int print_summary(const struct values_options *o, bool *partial, struct pugmark_diag *diag)
 {
 	struct values_result r;
@@ -44,20 +50,32 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 
 	if (err)
 		return err;
+	const struct values_task *only = NULL;
+	for (uint32_t i = 0; o->task && i < r.n; i++)
+		only = r.tasks[i].task == o->task ? &r.tasks[i] : only;
+	if (o->task && !only) {
+		values_check_deinit(&r);
+		return no_task(o, diag);
+	}
+	bool complete = only ? only->complete && !r.damaged_bytes : r.complete, first = true;
 	if (o->json)
-		printf("{\"complete\":%s,\"tasks\":[", r.complete ? "true" : "false");
+		printf("{\"complete\":%s,\"tasks\":[", complete ? "true" : "false");
 	for (uint32_t i = 0; i < r.n; i++) {
 		const struct values_task *t = &r.tasks[i];
+		if (only && t != only)
+			continue;
 		uint64_t inexact = t->assumed + t->unknown + t->supposed;
 
 		if (o->json) {
 			printf("%s{\"task\":%u,\"instructions\":%" PRIu64 ",\"exact\":%" PRIu64
 			       ",\"assumed\":%" PRIu64 ",\"control_assumed\":%" PRIu64
 			       ",\"unknown\":%" PRIu64 ",\"complete\":%s,\"gap\":",
-			       i ? ",\n" : "", t->task, t->instructions, t->instructions - inexact,
-			       t->assumed, t->supposed, t->unknown, t->complete ? "true" : "false");
+			       first ? "" : ",\n", t->task, t->instructions,
+			       t->instructions - inexact, t->assumed, t->supposed, t->unknown,
+			       t->complete ? "true" : "false");
 			print_text(stdout, t->gap, true);
 			putchar('}');
+			first = false;
 			continue;
 		}
 		printf("task %u: %" PRIu64 " instructions, %" PRIu64 " wholly exact, %" PRIu64
@@ -78,7 +96,7 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 		printf("],\"damaged_bytes\":%" PRIu64 "}\n", r.damaged_bytes);
 	else
 		value_text_damage(r.damaged_bytes, r.n);
-	*partial = !r.complete;
+	*partial = !complete;
 	values_check_deinit(&r);
 	return 0;
 }
@@ -236,8 +254,7 @@ static int check_found(const struct printing *p, bool task, struct pugmark_diag 
 	const struct values_options *o = p->options;
 
 	if (!task)
-		return pugmark_diag_set(diag, -ENOENT, o->dir, PUGMARK_NO_OFFSET,
-					"it has no values of a task %u", o->task);
+		return no_task(o, diag);
 	if (o->where && p->met && !p->known)
 		return pugmark_diag_set(diag, -ENOENT, o->where, PUGMARK_NO_OFFSET,
 					"there is no variable of that name at %s, or nothing is "

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* library_writes.c: which memory code of libraries writes, told from a trace of its instructions,
+ * and from what the models write that stand for some of its functions. The trace is kept for that
+ * long alone. */
+#include "offline/replay/library_writes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 1 << 12, VALUES = 1 << 16 };
+
+struct library_writes {
+	value_wrote_fn *fn; /* NULL: nobody asks now */
+	void *ctx;
+	struct value_trace trace;
+};
+
+void value_writes_free(struct library_writes *w)
+{
+	if (!w)
+		return;
+	free(w->trace.blocks);
+	free(w->trace.addresses);
+	free(w->trace.results);
+	free(w);
+}
+
+static struct library_writes *writes_new(void)
+{
+	struct library_writes *w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->trace = (struct value_trace){
+		.blocks = malloc(BLOCKS * sizeof(*w->trace.blocks)),
+		.addresses = malloc(VALUES * sizeof(*w->trace.addresses)),
+		.results = malloc(VALUES * sizeof(*w->trace.results)),
+		.max_blocks = BLOCKS,
+		.max_addresses = VALUES,
+		.max_results = VALUES,
+	};
+	if (w->trace.blocks && w->trace.addresses && w->trace.results)
+		return w;
+	value_writes_free(w);
+	return NULL;
+}
+
+int value_writes_ask(struct library_writes **writes, value_wrote_fn *fn, void *ctx)
+{
+	if (!*writes && fn)
+		*writes = writes_new();
+	if (!*writes)
+		return fn ? -ENOMEM : 0;
+	(*writes)->fn = fn;
+	(*writes)->ctx = ctx;
+	return 0;
+}
+
+struct value_trace *value_writes_trace(struct library_writes *w)
+{
+	if (!w || !w->fn)
+		return NULL;
+	w->trace.n_blocks = w->trace.n_addresses = w->trace.n_results = 0;
+	return &w->trace;
+}
+
+/* @at: the addresses of the instruction; of a string instruction where it has written, where it has
+ * read, how many turns. */
+static void tell_insn(const struct library_writes *w, const struct value_insn *insn,
+		      const uint64_t *at)
+{
+	bool string = insn->kind == VALUE_INSN_STRING;
+	for (int i = 0; i < insn->n_mem && i < insn->n_addresses; i++)
+		if (insn->mem[i].write)
+			w->fn(w->ctx, at[string ? 0 : i],
+			      insn->mem[i].len * (string ? at[2] : (uint64_t)1));
+}
+
+void value_writes_tell(struct library_writes *w, const struct value_machine *m)
+{
+	if (!w || !w->fn)
+		return;
+	const struct value_trace *t = &w->trace;
+	size_t done = 0;
+	for (size_t i = 0; i < t->n_blocks; i++) {
+		const struct value_block *b = value_machine_block(m, t->blocks[i]);
+		for (uint16_t k = 0; k < b->n_insns; k++) {
+			const struct value_insn *insn = &b->insns[k];
+			if (done + insn->n_addresses > t->n_addresses)
+				return; /* the last block was left in its middle */
+			tell_insn(w, insn, t->addresses + done);
+			done += insn->n_addresses;
+		}
+	}
+}
+
+void value_writes_model(const struct library_writes *w, struct value_memory *memory, bool begins)
+{
+	bool asked = w && w->fn && begins;
+	memory->wrote = asked ? w->fn : NULL;
+	memory->wrote_ctx = asked ? w->ctx : NULL;
+}
