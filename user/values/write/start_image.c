@@ -424,8 +424,9 @@ bool start_image_has_code(const struct start_image *s)
 	for (uint32_t i = 0; i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
-		has |= m->prot & PROT_EXEC && !m->inode && !(m->start >> 63) &&
-		       strcmp(m->path, "[vdso]");
+		/* The second is where the kernel steps probed instructions. */
+		bool kernels = !strcmp(m->path, "[vdso]") || !strcmp(m->path, "[uprobes]");
+		has |= m->prot & PROT_EXEC && !m->inode && !(m->start >> 63) && !kernels;
 	}
 	return has;
 }
