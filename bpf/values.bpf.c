@@ -20,6 +20,9 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define ENOENT 2
 #define SYS_MMAP 9
+#define SYS_MPROTECT 10
+#define SYS_PKEY_MPROTECT 329
+#define PROT_EXEC 4
 #define LOOKED_AT 64
 #define MAP_ANONYMOUS 0x20
 
@@ -55,6 +58,9 @@ struct {
 /* Probes are placed anew, and those that were there are taken away behind that. Each has its
  * generation in the upper half of its cookie, and counts for a task of that one (is_of_now()). */
 volatile __u32 capture_generation = 0;
+/* A process has code of no file: a call out may run it, and then its result follows from nothing.
+ */
+volatile bool makes_code = false;
 
 volatile bool capturing = false;
 /* The recorder wants to know where each descriptor leads whose content a system call brings. */
@@ -255,16 +261,17 @@ static __always_inline void count_hit(struct capture_state *cs, __u32 index, boo
 }
 
 /* Of a hit of two probes at one place, exactly one is to count, whenever the generation changes
- * between the two. The kernel runs the one that was placed last first: it takes the task along, and
- * the older one then finds another generation. */
+ * between the two. The kernel runs the one that was placed last first: it takes the task along to
+ * the generation that it finds, and the older one counts if that is its own. */
 static __always_inline bool is_of_now(struct capture_state *cs, __u32 generation)
 {
 	if (generation == cs->generation)
 		return true;
-	if (generation != capture_generation)
+	__u32 now = capture_generation;
+	if (generation < now)
 		return false;
-	cs->generation = generation;
-	return true;
+	cs->generation = now;
+	return generation == now;
 }
 
 SEC("uprobe.multi")
@@ -405,6 +412,15 @@ static long note_mapped(struct task_struct *task, struct vm_area_struct *vma, st
 	return 0;
 }
 
+static __always_inline void note_code(__u32 nr, __u64 addr, __u64 prot, long result)
+{
+	bool maps = nr == SYS_MMAP || nr == SYS_MPROTECT || nr == SYS_PKEY_MPROTECT;
+
+	if (maps && prot & PROT_EXEC && !(result < 0 && result > -4096) && !makes_code &&
+	    is_of_no_file(addr))
+		makes_code = true;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 {
@@ -444,6 +460,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	struct mapped m = {};
 	if (nr == SYS_MMAP && !(w[5] & MAP_ANONYMOUS) && (__u64)result < -4095ull)
 		bpf_find_vma(bpf_get_current_task_btf(), result, note_mapped, &m, 0);
+	note_code(nr, nr == SYS_MMAP ? result : r->di, r->dx, result);
 	w[8] = m.inode;
 	w[9] = m.size;
 	w[10] = cs->entered;

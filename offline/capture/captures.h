@@ -38,6 +38,8 @@ enum capture_place_flag {
 	PLACE_FULL = 2,	  /* CAPTURE_ENTER at a landing pad or behind setjmp: always made */
 	PLACE_TAIL = 4,	  /* the call out is a tail jump of what is called at the site */
 	PLACE_INSIDE = 8, /* the call may as well stay inside */
+	PLACE_THINNED =
+		16, /* watched no longer at the end: calls out have no record from then on */
 };
 
 struct capture_place {

@@ -150,6 +150,15 @@ void channel_note_put(struct bytes *payload, const struct channel_note *last,
 	bytes_put_varint(payload, n->after - n->before);
 }
 
+/* Whether a call can be so. */
+static bool is_sound(const struct channel_note *n)
+{
+	enum { MOVED_MOST = 0x7ffff000 }; /* by one call, whatever it was asked for */
+	return n->what >= CHANNEL_READ && n->what <= CHANNEL_MISSED && n->kind <= CHANNEL_TCP &&
+	       n->entered <= n->order && n->bytes <= MOVED_MOST &&
+	       (n->kind != CHANNEL_TCP || n->position <= UINT32_MAX);
+}
+
 bool channel_note_get(struct cursor *payload, const struct channel_note *last,
 		      struct channel_note *out)
 {
@@ -165,6 +174,8 @@ bool channel_note_get(struct cursor *payload, const struct channel_note *last,
 	n.order = last->order + order;
 	n.entered = n.order - began;
 	n.after = n.before + later;
+	if (n.order < last->order || !is_sound(&n))
+		return false;
 	*out = n;
 	return true;
 }

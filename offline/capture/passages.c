@@ -45,7 +45,9 @@ static int by_end(const void *a, const void *b)
 	const struct channel_note *y = *(const struct channel_note *const *)b;
 	if (x->kind != y->kind)
 		return (int)x->kind - (int)y->kind;
-	return x->end != y->end ? (x->end < y->end ? -1 : 1) : x->peer < y->peer ? 1 : -1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return (x->peer < y->peer) - (x->peer > y->peer);
 }
 
 struct ends {
@@ -90,9 +92,10 @@ static bool list_ends(const struct passages *p, struct ends *e)
 static bool stream_of(const struct ends *ends, const struct channel_note *n, struct stream *s)
 {
 	*s = (struct stream){.kind = n->kind, .device = n->device, .from = n->end};
-	if (n->what != CHANNEL_READ && n->what != CHANNEL_WRITE && n->what != CHANNEL_CUT)
-		return false;
 	bool read = n->what == CHANNEL_READ;
+	if (!read && n->what != CHANNEL_WRITE &&
+	    !(n->what == CHANNEL_CUT && n->kind == CHANNEL_FILE))
+		return false;
 	const struct channel_note *known;
 	switch (n->kind) {
 	case CHANNEL_TCP:

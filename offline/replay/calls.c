@@ -182,6 +182,10 @@ static int leave_unseen(struct value_run *run, const char *name, const struct la
 		return recompute(run, name);
 	bool known = (row && row->kind != IMPORT_OPAQUE && !run->replay->whole) ||
 		     value_libraries_vdso(&run->libraries, ip, &clock);
+	if (value_run_is_lost(run))
+		return value_run_fail(
+			run, "a call to %s cannot be executed, and its end is watched no longer",
+			name ? name : "code of no file");
 	import_clobber(run->machine);
 	value_run_dead_stack(run, call->sp);
 	run->import = name;

@@ -125,6 +125,9 @@ static int go_blind(struct value_run *run, const char *why)
 		snprintf(run->blind_at.text, sizeof(run->blind_at.text), "%s%s%s", why,
 			 in ? ", in " : "", in ? in : "");
 	}
+	if (value_run_is_lost(run))
+		return value_run_fail(run, "%s%s%s, whose end is watched no longer", why,
+				      in ? ", in " : "", in ? in : ", in a call");
 	import_clobber(run->machine);
 	run->in_library = false;
 	run->n_variants = 0;

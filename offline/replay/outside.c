@@ -59,6 +59,8 @@ static int enter(struct value_run *run, const struct capture *c)
 	value_run_registers(run, c);
 	value_run_agreed(run, c);
 	value_run_doubt(run);
+	if (run->n_signals)
+		run->signals[run->n_signals - 1].entered = true;
 	forget_frame(run, c);
 	if (value_run_ranges(run, c))
 		return VALUE_REPLAY_NO_MEMORY;
@@ -81,6 +83,7 @@ int value_run_signal(struct value_run *run, const struct capture *c)
 	was->outside = run->outside;
 	was->in_library = run->in_library;
 	was->unseen = run->unseen;
+	was->entered = false;
 	if (!run->outside)
 		value_run_registers(run, c);
 	was->n_calls = run->n_calls;
@@ -98,8 +101,9 @@ void value_run_sigreturn(struct value_run *run, const struct capture *c)
 {
 	if (!run->n_signals)
 		return;
-	value_run_doubt(run);
 	const struct interrupted *was = &run->signals[--run->n_signals];
+	run->unseen |= !was->entered; /* what it has written was not seen either */
+	value_run_doubt(run);
 	*value_machine_state(run->machine) = was->state;
 	*value_machine_known(run->machine) = was->known;
 	run->outside = was->outside;

@@ -222,6 +222,25 @@ bool value_run_awaits(const struct value_run *run, uint64_t ret)
 	return bsearch(&ret, run->awaited, run->n_awaited, sizeof(ret), by_address);
 }
 
+/* Of which no record is made to the end of the recording. */
+static bool is_thinned(const struct value_run *run, uint64_t ret)
+{
+	return bsearch(&ret, run->thinned, run->n_thinned, sizeof(ret), by_address);
+}
+
+bool value_run_is_lost(const struct value_run *run)
+{
+	const struct open_call *call = run->n_calls ? &run->calls[run->n_calls - 1] : NULL;
+	if (!call || !is_thinned(run, call->ret))
+		return false;
+	uint64_t i = run->next;
+	const struct capture *c = value_run_record_at(run, i);
+	while (c && c->kind == CAPTURE_KERNEL)
+		c = value_run_record_at(run, ++i);
+	return !c || c->kind != CAPTURE_RESULT || c->sp != call->sp + sizeof(call->ret) ||
+	       value_run_place_ip(run, c, run->replay->places[c->place].site_next) != call->ret;
+}
+
 uint64_t value_run_count(const struct value_run *run)
 {
 	return run->executing ? run->count : value_machine_count(run->machine);

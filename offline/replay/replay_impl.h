@@ -35,6 +35,7 @@ struct open_call {
 /* What a signal handler interrupted. */
 struct interrupted {
 	bool outside, in_library, unseen;
+	bool entered; /* the handler was seen to begin */
 	size_t n_calls;
 	struct value_state state;
 	struct value_known known;
@@ -156,6 +157,8 @@ struct value_run {
 	void *crossing_ctx;
 	uint64_t *awaited; /* return addresses of calls whose end is told, sorted */
 	size_t n_awaited;
+	uint64_t *thinned; /* those of which it is not told to the end, sorted */
+	size_t n_thinned;
 	struct run_snapshot *snapshots; /* by count */
 	size_t n_snapshots;
 	uint64_t snapshot_every, snapshot_next;
@@ -165,6 +168,9 @@ struct value_run {
 
 /* Whether a record tells of the end of a call that returns to @ret. */
 bool value_run_awaits(const struct value_run *run, uint64_t ret);
+/* Whether nothing says when the last call out, which is not executed, was over: its end is watched
+ * no longer, and the next record that leads back to traced code may be from long after it. */
+bool value_run_is_lost(const struct value_run *run);
 
 /* own_code.c: after mappings have changed, what is code of traced modules and of libraries. 0 or
  * -ENOMEM. */

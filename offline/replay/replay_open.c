@@ -106,15 +106,20 @@ static int note_awaited(struct value_run *run)
 {
 	const struct value_replay *replay = run->replay;
 	run->awaited = calloc(replay->n_places + 1, sizeof(*run->awaited));
-	if (!run->awaited)
+	run->thinned = calloc(replay->n_places + 1, sizeof(*run->thinned));
+	if (!run->awaited || !run->thinned)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < replay->n_places; i++) {
 		const struct capture_place *p = &replay->places[i];
 		uint64_t bias;
-		if (p->kinds >> CAPTURE_RESULT & 1 &&
-		    captures_bias(replay->captures, p->module, &bias))
-			run->awaited[run->n_awaited++] = bias + p->site_next;
+		if (!(p->kinds >> CAPTURE_RESULT & 1) ||
+		    !captures_bias(replay->captures, p->module, &bias))
+			continue;
+		run->awaited[run->n_awaited++] = bias + p->site_next;
+		if (p->flags & PLACE_THINNED)
+			run->thinned[run->n_thinned++] = bias + p->site_next;
 	}
+	qsort(run->thinned, run->n_thinned, sizeof(*run->thinned), by_address);
 	qsort(run->awaited, run->n_awaited, sizeof(*run->awaited), by_address);
 	return 0;
 }
@@ -446,6 +451,7 @@ void value_run_free(struct value_run *run)
 	free(run->calls);
 	free(run->signals);
 	free(run->awaited);
+	free(run->thinned);
 	free(run->code);
 	value_neighbours_free(run->neighbours);
 	value_writes_free(run->writes);

@@ -197,4 +197,44 @@ for l in open("bytes"):
 else
 	skipped=$((skipped + 1))
 fi
+
+# What nothing else tells is watched to the end, however often: clocks of the kernel's image, of C++ too.
+cat >now.cc <<'C'
+#include <chrono>
+#include <ctime>
+#include <unistd.h>
+volatile long kept;
+int main()
+{
+	while (access("go", F_OK))
+		usleep(10000);
+	for (int i = 0; i < 700; i++) {
+		struct timespec t;
+		kept = std::chrono::steady_clock::now().time_since_epoch().count();
+		kept = std::chrono::system_clock::now().time_since_epoch().count();
+		timespec_get(&t, TIME_UTC);
+		kept = t.tv_nsec;
+		usleep(2000);
+	}
+}
+C
+if ${CXX:-c++} -O1 -w -o now now.cc; then
+	./now &
+	pid=$!
+	started+=("$pid")
+	"$PUGMARK" record --level values --check-every 64 -o nows -p $pid >/dev/null 2>recording &
+	recorder=$!
+	await grep -q ': recording' recording
+	touch go
+	wait $pid $recorder
+	"$PUGMARK" raw --captures nows | grep -v '^#' | grep -E 'of=' >captures5
+	turns=$(grep -c 'of=.*system_clock' captures5)
+	claim 'there are enough for them to count as frequent' test "$turns" -gt 500
+	claim 'steady_clock is watched to the end' is "$(grep -c 'of=.*steady_clock' captures5)" "$turns"
+	claim 'so is timespec_get(), with what it writes' is \
+		"$(grep 'of=timespec_get' captures5 | grep -cE ' [0-9a-f]+\+16:')" "$turns"
+	claim 'both are up to the end' test "$(tail -n 20 captures5 | grep -c 'of=.*system_clock')" -gt 1
+else
+	skipped=$((skipped + 1))
+fi
 conclude

@@ -156,6 +156,78 @@ done
 entered() { "$PUGMARK" verify "$1" | sed -nE 's/values of task 1: ([0-9]+) instructions.*/\1/p'; }
 claim 'as many instructions' is "$(entered often.64)" "$(entered often.1)"
 
+# A function that is watched no longer becomes a handler: what it writes was not seen, so it is not known; and the
+# end of a call that is watched no longer tells nothing of code of no file.
+cat >becomes.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static volatile int last;
+__attribute__((noinline)) static void handler(int n) { last = 1000 * n + last % 1000 + 1; }
+static void (*volatile by)(int) = handler;
+__attribute__((noinline)) static long plain(long x) { return 5 * x + 1; }
+static long (*volatile count)(long) = plain;
+__attribute__((noinline)) static long counted(long x) { return count(x) ^ 1; }
+__attribute__((noinline)) static void note(int i, long value)
+{
+	printf("note(i=%d, value=%ld)\n", i, value);
+}
+int main(void)
+{
+	for (int i = 0; i < 700; i++) {
+		by(i & 7);
+		note(i, counted(last));
+		usleep(1000);
+	}
+	signal(SIGUSR1, handler);
+	for (int i = 700; i < 710; i++) {
+		raise(SIGUSR1);
+		note(i, last);
+	}
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(code, "\x48\x8d\x44\x3f\x03\xc3", 6); /* lea 3(%rdi,%rdi),%rax; ret */
+	count = (long (*)(long))code;
+	for (int i = 710; i < 720; i++)
+		note(i, counted(i));
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -o becomes becomes.c || skip 'no compiler'
+"$PUGMARK" record -q --level values --check-every 64 -o becomes.64 -- ./becomes >printed 2>err
+claim 'a function that becomes a handler: the program runs' is $? 0
+"$PUGMARK" values becomes.64 note --limit 1000 2>>err | sed -nE 's/^1 [0-9]+ (note\([^)]*\)).*/\1/p' >told
+claim 'what it was called with before is as printed' same <(head -n 700 printed) <(head -n 700 told)
+claim 'no value that is called exact is another one' is "$(grep -v '~' told | grep -vxFf printed)" ''
+"$PUGMARK" verify becomes.64 >certificate
+claim 'what code of no file gave is a gap where its end is watched no longer' \
+	grep -qE 'values of task 1: .*code of no file.* watched no longer' certificate
+
+# Code of no file that is there from the beginning: ends of calls out are watched on.
+cat >jits.c <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) static void note(int i, long value) { printf("note(i=%d, value=%ld)\n", i, value); }
+int main(void)
+{
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(code, "\x48\x8d\x44\x3f\x03\xc3", 6);
+	mprotect(code, 4096, PROT_READ | PROT_EXEC);
+	for (int i = 0; i < 700; i++) {
+		note(i, ((long (*)(long))code)(i));
+		usleep(1000);
+	}
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -o jits jits.c || skip 'no compiler'
+"$PUGMARK" record -q --level values --check-every 64 -o jits.64 -- ./jits >printed 2>err
+"$PUGMARK" values jits.64 note --limit 1000 2>>err | sed -nE 's/^1 [0-9]+ (note\([^)]*\)).*/\1/p' | tr -d '~' >told
+claim 'all results of code of no file are there' same printed told
+
 # A token of a regular expression has bits beside others that nobody has set: libc's jumps on them.
 cat >searches.c <<'C'
 #include <regex.h>

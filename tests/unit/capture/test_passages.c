@@ -239,22 +239,24 @@ static uint64_t any(void)
 static void test_code(void **state)
 {
 	(void)state;
-	enum { TIMES = 300 };
+	enum { TIMES = 300, MOVED = 0x7ffff001 };
+	const uint64_t ORDERS = UINT64_MAX / TIMES;
 	static struct channel_note told[TIMES];
 	struct bytes payload = {0};
 	struct channel_note none = {0}, got;
 	for (int i = 0; i < TIMES; i++) {
-		told[i] = (struct channel_note){.what = any(),
-						.kind = any(),
-						.flags = any(),
-						.order = (i ? told[i - 1].order : 0) + any(),
-						.bytes = any(),
-						.device = any(),
-						.end = any(),
-						.peer = any(),
-						.position = any(),
-						.before = any()};
-		told[i].entered = told[i].order - any();
+		told[i] =
+			(struct channel_note){.what = 1 + any() % CHANNEL_MISSED,
+					      .kind = any() % CHANNEL_TCP,
+					      .flags = any(),
+					      .order = (i ? told[i - 1].order : 0) + any() % ORDERS,
+					      .bytes = any() % MOVED,
+					      .device = any(),
+					      .end = any(),
+					      .peer = any(),
+					      .position = any(),
+					      .before = any()};
+		told[i].entered = told[i].order - any() % (told[i].order + 1);
 		told[i].after = told[i].before + any();
 		channel_note_put(&payload, i ? &told[i - 1] : &none, &told[i]);
 	}
@@ -271,6 +273,36 @@ static void test_code(void **state)
 	bytes_deinit(&payload);
 }
 
+/* What no call does is damage: notes behind it would be told of others. */
+static void test_damaged(void **state)
+{
+	(void)state;
+	const struct channel_note none = {0}, sound = {.what = CHANNEL_READ,
+						       .kind = CHANNEL_TCP,
+						       .order = 5,
+						       .entered = 4,
+						       .bytes = 0x7ffff000,
+						       .position = UINT32_MAX};
+	struct channel_note all[8], got;
+	for (int i = 0; i < 8; i++)
+		all[i] = sound;
+	all[1].what = 0;
+	all[2].what = CHANNEL_MISSED + 1;
+	all[3].kind = CHANNEL_TCP + 1;
+	all[4].entered = 6;
+	all[5].bytes++;
+	all[6].position++;
+	all[7].order = all[7].entered = UINT64_MAX;
+	for (int i = 0; i < 8; i++) {
+		const struct channel_note *last = i == 7 ? &sound : &none;
+		struct bytes payload = {0};
+		channel_note_put(&payload, i == 7 ? &none : last, &all[i]);
+		struct cursor at = {payload.data, payload.data + payload.len};
+		assert_int_equal(channel_note_get(&at, last, &got), !i);
+		bytes_deinit(&payload);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +315,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_file_cut, begin, end),
 		cmocka_unit_test_setup_teardown(test_on, begin, end),
 		cmocka_unit_test(test_code),
+		cmocka_unit_test(test_damaged),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

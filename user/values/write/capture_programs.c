@@ -181,12 +181,14 @@ int capture_programs_attach(struct capture_programs *p, const struct capture_pla
 }
 
 /* Whether what the probe there tells follows from what else is recorded. */
-static bool follows(const struct capture_desc *d, const struct capture_hits *hits, bool has_no_vdso)
+static bool follows(const struct capture_programs *p, const struct capture_desc *d,
+		    const struct capture_hits *hits, bool has_no_vdso)
 {
 	const uint8_t of_calls = ROLE_RESULT | ROLE_CALL | ROLE_TAIL | ROLE_ERRNO | ROLE_RDX;
+	bool only = !(d->roles & ~(of_calls | ROLE_ENTER));
 
-	return !(d->roles & ~(of_calls | ROLE_ENTER)) && !hits->alone &&
-	       (has_no_vdso || !d->asks_time);
+	return only && !hits->alone && (has_no_vdso || !d->asks_time) &&
+	       (!p->skel->bss->makes_code || !(d->roles & ROLE_RESULT));
 }
 
 /* Places whose probes cost much and tell what follows. Returns whether there are new ones. */
@@ -200,7 +202,7 @@ static bool find_unwatched(struct capture_programs *p, bool has_no_vdso)
 		struct capture_hits hits;
 
 		if (p->unwatched[i] || bpf_map_lookup_elem(fd, &i, &hits) || hits.n < HIT_OFTEN ||
-		    !follows(&places->at[i].desc, &hits, has_no_vdso))
+		    !follows(p, &places->at[i].desc, &hits, has_no_vdso))
 			continue;
 		any = p->unwatched[i] = true;
 	}
@@ -229,6 +231,16 @@ bool capture_programs_thin(struct capture_programs *p, bool has_no_vdso)
 	p->n_links = (uint32_t)n_links;
 	destroy(old, n);
 	return true;
+}
+
+bool capture_programs_thinned(const struct capture_programs *p, uint32_t place)
+{
+	return p->unwatched[place];
+}
+
+void capture_programs_code(struct capture_programs *p)
+{
+	p->skel->bss->makes_code = true;
 }
 
 void capture_programs_enable(struct capture_programs *p, bool enabled)

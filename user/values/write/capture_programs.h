@@ -24,6 +24,11 @@ void capture_programs_enable(struct capture_programs *programs, bool enabled);
  * clock, unless the process @has_no_vdso. Takes tens of milliseconds where there are some; nothing
  * is missed meanwhile. Returns whether there were. */
 bool capture_programs_thin(struct capture_programs *programs, bool has_no_vdso);
+/* Whether the place of that index is watched no longer. */
+bool capture_programs_thinned(const struct capture_programs *programs, uint32_t place);
+/* The process has code of no file, as one that is made here later is noticed to have: results of
+ * calls out are watched on. */
+void capture_programs_code(struct capture_programs *programs);
 int capture_programs_ring_fd(const struct capture_programs *programs);
 /* Records that found the ring full; hits of tasks whose state could not be made. */
 void capture_programs_counters(const struct capture_programs *programs, uint64_t *lost,

@@ -40,6 +40,7 @@ struct capturing {
 	pthread_t thread;
 	bool runs;
 	atomic_bool has_no_vdso; /* the process */
+	atomic_bool thinned;	 /* places are watched no longer */
 	atomic_bool ends;
 	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
 	uint32_t n_files; /* that the table says */
@@ -101,7 +102,7 @@ static void *drain_main(void *context)
 		if (ends)
 			return NULL;
 		if (c->options->thin && time_ns - thinned_ns > THIN_NS) {
-			capture_programs_thin(c->programs, c->has_no_vdso);
+			c->thinned |= capture_programs_thin(c->programs, c->has_no_vdso);
 			thinned_ns = now_ns();
 		}
 		nanosleep(&pause, NULL);
@@ -128,12 +129,13 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 		   : 0;
 }
 
-static json_t *places_json(const struct place_list *places)
+static json_t *places_json(const struct place_list *places, const struct capture_programs *programs)
 {
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < places->n; i++) {
 		const struct capture_place *p = &places->at[i].place;
+		int flags = p->flags | (capture_programs_thinned(programs, i) ? PLACE_THINNED : 0);
 
 		json_t *import = json_string(p->import);
 		if (!import) /* not UTF-8: no name that any table knows */
@@ -141,7 +143,7 @@ static json_t *places_json(const struct place_list *places)
 		json_array_append_new(list,
 				      json_pack("[i,I,I,I,i,i,o]", p->module, (json_int_t)p->addr,
 						(json_int_t)p->site, (json_int_t)p->site_next,
-						p->kinds, p->flags, import));
+						p->kinds, flags, import));
 	}
 	return list;
 }
@@ -159,10 +161,10 @@ static int write_table(struct capturing *c)
 					    json_integer((json_int_t)bias));
 	}
 	c->n_files = start_image_n_files(c->image);
-	json_t *table =
-		json_pack("{s:i,s:b,s:O,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules",
-			  plan->modules, "places", places_json(&plan->places), "mappings",
-			  start_image_mappings(c->image), "files", start_image_files(c->image));
+	json_t *table = json_pack("{s:i,s:b,s:O,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules",
+				  plan->modules, "places", places_json(&plan->places, c->programs),
+				  "mappings", start_image_mappings(c->image), "files",
+				  start_image_files(c->image));
 	char *text = table ? json_dumps(table, JSON_COMPACT) : NULL;
 	if (text)
 		capture_writer_table(c->writer, text, strlen(text));
@@ -231,6 +233,8 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 	if (err)
 		return err;
 	err = start_image_memory(c->image, pid, diag);
+	if (start_image_has_code(c->image))
+		capture_programs_code(c->programs);
 	for (uint32_t i = 0; !err && i < frozen.n; i++)
 		err = write_start(c, frozen.tids[i], diag);
 	if (!err)
@@ -276,8 +280,8 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 		pthread_join(c->thread, NULL);
 		c->runs = false;
 	}
-	if (c->image &&
-	    (start_image_n_files(c->image) != c->n_files || start_image_files_changed(c->image)))
+	if (c->image && (c->thinned || start_image_n_files(c->image) != c->n_files ||
+			 start_image_files_changed(c->image)))
 		write_table(c);
 	if ((lost + without_task || c->broken) &&
 	    asprintf(text,

@@ -470,6 +470,20 @@ bool start_image_bias(const struct start_image *s, const char *path, uint64_t *b
 	return found;
 }
 
+bool start_image_has_code(const struct start_image *s)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < s->maps.n; i++) {
+		const struct process_map *m = &s->maps.at[i];
+
+		/* The second is where the kernel steps probed instructions. */
+		bool kernels = !strcmp(m->path, "[vdso]") || !strcmp(m->path, "[uprobes]");
+		has |= m->prot & PROT_EXEC && !m->inode && !(m->start >> 63) && !kernels;
+	}
+	return has;
+}
+
 json_t *start_image_mappings(const struct start_image *s)
 {
 	return json_incref(s->mappings);

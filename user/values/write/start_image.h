@@ -32,6 +32,8 @@ int start_image_registers(struct start_image *image, pid_t tid, struct capture *
 uint32_t start_image_file_of(void *image, const struct mapped_file *file);
 /* The run-time address of ELF address 0 of the file at @path; false: it is not mapped. */
 bool start_image_bias(const struct start_image *image, const char *path, uint64_t *bias);
+/* Whether the process had code of no file, of which the kernel's is none. */
+bool start_image_has_code(const struct start_image *image);
 /* New references to what the table says of mappings and files. */
 json_t *start_image_mappings(const struct start_image *image);
 json_t *start_image_files(struct start_image *image);
