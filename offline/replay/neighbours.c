@@ -275,6 +275,8 @@ int value_run_neighbours(struct value_run *run)
 		return VALUE_REPLAY_LIMIT;
 	uint64_t before = run->next ? run->next - 1 : 0;
 	uint64_t from = after(run, run->looked == NEVER_LOOKED ? before : run->looked);
+	/* What was mapped before it was made its parent has mapped, and written. */
+	from = from < run->born ? run->born : from;
 	uint64_t now = after(run, run->next);
 	run->looked = run->next;
 	if (is_awake(n, from, now)) {
