@@ -234,6 +234,17 @@ static const struct capture *result_of(struct value_run *run)
 	return c;
 }
 
+/* The record of an entry at this very place. */
+static const struct capture *entry_of(struct value_run *run)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	const struct capture *c = value_run_record(run);
+	return c && c->kind == CAPTURE_ENTER && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] &&
+			       value_run_agrees(run, c)
+		       ? c
+		       : NULL;
+}
+
 /* Control is in traced code: back from a call, called back, or thrown further out. */
 static int come_back(struct value_run *run)
 {
@@ -242,17 +253,20 @@ static int come_back(struct value_run *run)
 	while (run->n_calls && run->calls[run->n_calls - 1].sp < s->gpr[VALUE_RSP])
 		call = &run->calls[--run->n_calls];
 	run->in_library = false;
-	const struct capture *c = call ? result_of(run) : NULL;
+	const struct capture *c = call ? result_of(run) : entry_of(run);
 	if (c) {
 		run->next++;
 		run->expected = value_run_place_ip(run, c, run->replay->places[c->place].addr);
 		value_run_registers(run, c);
+		if (!call)
+			value_run_agreed(run, c);
 		if (value_run_ranges(run, c))
 			return VALUE_REPLAY_NO_MEMORY;
 	}
-	/* Without the record: what the call has written was seen as it did. */
-	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, NULL,
-		       call ? call->import : NULL);
+	if (call) /* without the record: what the call has written was seen as it did */
+		value_run_tell(run, VALUE_CROSSING_RESULT, NULL, call->import);
+	else
+		value_run_tell(run, VALUE_CROSSING_ENTER, c, NULL);
 	return VALUE_REPLAY_LIMIT;
 }
 

@@ -43,7 +43,7 @@ line=$(grep -n 'printf("theirs' shares.c | cut -d : -f 1)
 "$PUGMARK" why rec "shares.c:$line" theirs >out 2>err
 claim 'what another thread has written before, as records say: the slice goes on there' \
 	eval "sed -n '/^in task 2/,\$p' out | grep -q 'strtol()'"
-claim 'but where that thread was entered, which it says' is "$(grep -c 'entered from outside: what' out)" 1
+claim 'and that thread was followed from its first instruction' eval '! grep -q "entered from outside" out'
 claim "not at what this one had written there before" eval '! grep -q "atoi(argv\[1\])" out'
 claim 'of the first thread' grep -q 'by task 1' out
 "$PUGMARK" why rec --output 'own 333' >out 2>err
