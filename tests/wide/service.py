@@ -23,14 +23,48 @@ import recorded
 import traffic
 import unit
 
-READY_SECONDS, RECORDED_SECONDS, END_SECONDS, ROUNDS, MOST_PORTS = 12, 45, 6, 3, 3
+READY_SECONDS, RECORDED_SECONDS, IDLE_SECONDS, GONE_SECONDS, END_SECONDS = 30, 45, 5, 2, 6
+ROUNDS, MOST_PORTS = 3, 3
 
 
 def fixed(ports):
     """Those of @ports that are not the kernel's choice, which is another one each time."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as f:
         first, last = map(int, f.read().split())
-    return [p for p in ports if not first <= p[1] <= last]
+    return [p for p in ports if isinstance(p[1], str) or not first <= p[1] <= last]
+
+
+def lives(pid):
+    """Whether a thread of the process has not ended."""
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] not in "ZX":
+                    return True
+    except OSError:
+        pass
+    return False
+
+
+class Idle:
+    """Whether processes have only slept for some time, and not waited for a processor."""
+
+    def __init__(self, running):
+        self.running, self.seen, self.since = running, None, time.monotonic()
+
+    def lasts(self):
+        now = []
+        for pid in self.running():
+            try:
+                for task in os.listdir(f"/proc/{pid}/task"):
+                    with open(f"/proc/{pid}/task/{task}/stat") as f:
+                        words = f.read().rsplit(")", 1)[1].split()
+                    now.append((task, words[0], words[11:13]))
+            except OSError:
+                pass
+        if now != self.seen or any(state in "RD" for _, state, _ in now):
+            self.seen, self.since = now, time.monotonic()
+        return time.monotonic() > self.since + IDLE_SECONDS
 
 
 class Service:
@@ -60,18 +94,23 @@ class Service:
         """The ports that it listens on, within @seconds. self.late: it has run all that time without one."""
         self.late = False
         self.log = open(f"{self.folder}/log", "a+")
-        subprocess.Popen(
+        starter = subprocess.Popen(
             ["setarch", "-R", *self.before, *self.words], cwd="/", env=self.environment,
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True,
         )
-        began = time.monotonic()
+        began, idle = time.monotonic(), Idle(self.running)
+        gone = None  # since when neither it nor what starts it runs
         while time.monotonic() < began + seconds:
             time.sleep(0.2)
-            if time.monotonic() > began + 2 and not list(self.running()):
+            if starter.poll() is None or list(self.running()):
+                gone = None
+            elif (gone := gone or time.monotonic()) < time.monotonic() - GONE_SECONDS:
                 return []
             if traffic.listening():
                 time.sleep(0.3)
                 return traffic.listening()
+            if idle.lasts():
+                return []
         self.late = True
         return []
 
@@ -84,13 +123,16 @@ class Service:
             except ProcessLookupError:
                 pass
         until = time.monotonic() + END_SECONDS
-        while time.monotonic() < until and list(self.running()):
+        while time.monotonic() < until:
             time.sleep(0.1)
             for pid in left:  # not the recorder, whose status is asked for elsewhere
                 try:
                     os.waitpid(pid, os.WNOHANG)
                 except ChildProcessError:
                     pass
+            # A process whose first thread has ended runs nothing that has a name, and may have other threads.
+            if not list(self.running()) and not any(map(lives, left)):
+                break
         by_itself = not list(self.running())
         for pid in list(self.running()):
             os.kill(pid, signal.SIGKILL)

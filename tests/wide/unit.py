@@ -6,9 +6,23 @@ import os
 import pwd
 import re
 import shlex
+import shutil
 import subprocess
 
 import packages
+
+ON = {"no": "yes", "0": "1", "false": "true"}
+SWITCHED_OFF = r"(?m)^(\w*(?:ENABLE|START|RUN)\w*=[\"']?)(?i:(no|0|false))([\"']?)$"
+SCRIPT_SECONDS = 15
+
+
+def quietly(command, **options):
+    """Runs it; what fails of it is not told."""
+    try:
+        subprocess.run(command, cwd="/", timeout=SCRIPT_SECONDS, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    except (subprocess.TimeoutExpired, OSError):
+        pass
 
 
 def read(path):
@@ -45,11 +59,7 @@ def configure(root):
         name = script.split("/DEBIAN.")[1].split("/")[0]
         variables = {"DEBIAN_FRONTEND": "noninteractive", "DPKG_MAINTSCRIPT_PACKAGE": name,
                      "DPKG_MAINTSCRIPT_NAME": "postinst", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-        try:
-            subprocess.run([script, "configure"], env=variables, cwd="/", timeout=15, stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        except (subprocess.TimeoutExpired, OSError):
-            pass
+        quietly([script, "configure"], env=variables)
 
 
 def add_users(unit, scripts):
@@ -84,6 +94,26 @@ def make_folders(package, root, unit):
                 os.chmod(path, 0o777)
 
 
+def prepare(root, unit):
+    """What systemd does before it starts a unit: its users, its files, and commands of its own."""
+    for tool, below in (("systemd-sysusers", "sysusers.d"), ("systemd-tmpfiles", "tmpfiles.d")):
+        named = [f.removeprefix(root) for f in glob.glob(f"{root}/usr/lib/{below}/*.conf")]
+        if named and shutil.which(tool):
+            quietly([tool, *(["--create"] if tool.endswith("files") else []), *named])
+    for command in unit.get("ExecStartPre", []):
+        quietly(shlex.split(command.lstrip("-@+!:").replace("%%", "%")))
+
+
+def switch_on(package, root):
+    """Turns what says in the package's /etc/default that nothing is to be started."""
+    for path in glob.glob(f"{root}/etc/default/*"):
+        path = path.removeprefix(root)
+        if os.path.isfile(path):
+            text = re.sub(SWITCHED_OFF, lambda m: m[1] + ON[m[2].lower()] + m[3], read(path))
+            with open(path, "w") as f:
+                f.write(text)
+
+
 def own_user(unit, start):
     """The command line before one that the unit runs as a user of its own, without more rights."""
     user = (unit.get("User") or [""])[0]
@@ -97,13 +127,23 @@ def own_user(unit, start):
     return ["setpriv", f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups"]
 
 
+def spelt_out(text):
+    """The script @text with the values of variables that it sets itself in their places."""
+    for name, value in re.findall(r"^[ \t]*(\w+)=[\"']?([\w/.-]+)[\"']?[ \t]*$", text, re.M):
+        text = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", value, text)
+    return text
+
+
 def by_script(package, root):
-    """(program, command) of the package's script in /etc/init.d, if that names the program."""
-    for path in sorted(packages.files_of(package, root)) + sorted(glob.glob(f"{root}/etc/init.d/*")):
-        path = path.removeprefix(root)
-        if not path.startswith("/etc/init.d/") or not os.path.isfile(path):
+    """(program, command) of the package's script in /etc/init.d, else of one that came with it, if that names
+    the program."""
+    listed = f"{root}/DEBIAN.{package}/conffiles"
+    own = read(listed).split() if os.path.exists(listed) else []
+    others = sorted(path.removeprefix(root) for path in glob.glob(f"{root}/etc/init.d/*"))
+    for path in [p for p in own if p.startswith("/etc/init.d/")] + others:
+        if not os.path.isfile(path):
             continue
-        for program in re.findall(r"^\s*\w+=[\"']?(/usr/s?bin/[\w.-]+)", read(path), re.M):
+        for program in re.findall(r"/usr/s?bin/[\w.-]+", spelt_out(read(path))):
             if is_of(program, root) and packages.is_program(program):
                 return program, [path, "start"]
     return None
@@ -113,9 +153,21 @@ def is_of(program, root):
     return os.path.exists(root + program)
 
 
+def started_by(words, root):
+    """The program that the command @words runs: its first word, or a program of the package that a shell starts."""
+    if words and packages.is_program(words[0]) and os.path.basename(words[0]) not in ("sh", "bash", "dash", "env"):
+        return words[0]
+    for word in " ".join(words).split():
+        word = word.strip("\"';")
+        if word.startswith("/") and is_of(word, root) and packages.is_program(word):
+            return word
+    return None
+
+
 def command_of(package, root):
     """(command line before it, program, command, environment) of how @package starts its service."""
     configure(root)
+    switch_on(package, root)
     for path in sorted(packages.files_of(package, root)):
         if not re.search(r"/systemd/system/[^@/]+\.service$", path):
             continue
@@ -134,10 +186,13 @@ def command_of(package, root):
                 words += shlex.split(given.get(whole[1], ""))
             else:
                 words.append(re.sub(r"\$\{?(\w+)\}?", lambda m: given.get(m[1], ""), word.replace("%%", "%")))
-        if words and packages.is_program(words[0]):
-            return own_user(unit, starts[-1]), words[0], words, given
+        program = started_by(words, root)
+        if program:
+            prepare(root, unit)
+            return own_user(unit, starts[-1]), program, words, given
     found = by_script(package, root)
     if found:
         make_folders(package, root, {})
+        prepare(root, {})
         return [], *found, {}
     raise packages.Skip("has no unit or script that starts a program")
