@@ -69,7 +69,7 @@ class Idle:
 
 class Service:
     def __init__(self, root, folder, package):
-        self.folder = folder
+        self.folder, self.usual = folder, None
         self.before, program, self.words, given = unit.command_of(package, root)
         self.environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC", **given}
         self.row = recorded.Row(kind="service", package=package, program=os.path.basename(program))
@@ -90,9 +90,19 @@ class Service:
             except OSError:
                 pass
 
+    @staticmethod
+    def forget_processes():
+        """Takes away what says which process it is: one that was killed has left that."""
+        for below in ("/run", "/var/lib", "/var/log", "/var/spool"):
+            for folder, _, names in os.walk(below):
+                for name in names:
+                    if name.endswith(".pid"):
+                        os.unlink(os.path.join(folder, name))
+
     def start(self, seconds):
         """The ports that it listens on, within @seconds. self.late: it has run all that time without one."""
         self.late = False
+        self.forget_processes()
         self.log = open(f"{self.folder}/log", "a+")
         starter = subprocess.Popen(
             ["setarch", "-R", *self.before, *self.words], cwd="/", env=self.environment,
@@ -151,7 +161,7 @@ class Service:
         if not getattr(self, "ports", None):
             self.ports = (fixed(ports) or ports)[:MOST_PORTS]
         began = time.monotonic()
-        seen, served = traffic.load(self.ports, ROUNDS)
+        seen, served = traffic.load(self.ports, ROUNDS, self.usual)
         ms = (time.monotonic() - began) * 1000
         alive = bool(list(self.running()))
         ended = self.stop()
@@ -209,7 +219,7 @@ class Service:
         plain = self.serve()
         if isinstance(plain, str):
             raise packages.Skip(f"does not start here: {plain}")
-        self.plain = [plain]
+        self.plain, self.usual = [plain], plain["seen"]
         if not plain["served"]:
             raise packages.Skip("answers nobody")
         life = self.recorded_life(f"{self.folder}/rec")
