@@ -46,6 +46,13 @@ def lives(pid):
     return False
 
 
+def is_recorder(pid):
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", recorded.PUGMARK)
+    except OSError:
+        return False
+
+
 class Idle:
     """Whether processes have only slept for some time, and not waited for a processor."""
 
@@ -125,8 +132,8 @@ class Service:
         return []
 
     def stop(self):
-        """Ends it as a service manager does; whether it went by itself."""
-        left = list(self.running())
+        """Ends it and all that it has started, as a service manager does; whether what runs the copy went by itself."""
+        left = [pid for pid in isolation.processes_here() if not is_recorder(pid)]
         for pid in left:
             try:
                 os.kill(pid, signal.SIGTERM)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """unit.py: how a package starts its service: its systemd unit, else its script in /etc/init.d, and the users that its maintainers'
 scripts would make. What systemd would prepare is prepared here, in folders laid over the host's."""
+import difflib
 import glob
 import os
 import pwd
@@ -30,21 +31,25 @@ def read(path):
         return f.read()
 
 
+def joined(text):
+    """Lines that go on in the next one, as one line."""
+    return re.sub(r"\\\n", " ", text)
+
+
 def settings(text):
     """KEY: values of a unit, whatever the section, in order."""
     found = {}
-    text = re.sub(r"\\\n", " ", text)
-    for key, value in re.findall(r"^([A-Za-z]+)=(.*)$", text, re.M):
+    for key, value in re.findall(r"^([A-Za-z]+)=(.*)$", joined(text), re.M):
         found.setdefault(key, []).append(value.strip())
     return found
 
 
 def variables(unit):
     """The environment that the unit and its files set."""
-    lines = [word for value in unit.get("Environment", []) for word in shlex.split(value)]
+    lines = [word for value in unit.get("Environment", []) for word in split(value)]
     for name in unit.get("EnvironmentFile", []):
         if os.path.exists(name.lstrip("-")):
-            lines += [line.split("#")[0] for line in read(name.lstrip("-")).splitlines()]
+            lines += [line.split("#")[0] for line in joined(read(name.lstrip("-"))).splitlines()]
     found = {}
     for line in lines:
         m = re.match(r"\s*(?:export\s+)?(\w+)=(.*)$", line)
@@ -66,7 +71,7 @@ def add_users(unit, scripts):
     """Those that the unit or a script names, in the /etc that is laid over the host's."""
     names = unit.get("User", []) + unit.get("Group", [])
     for script in scripts:
-        for line in re.findall(r"^[^#\n]*\b(?:adduser|addgroup|useradd)\b.*$", re.sub(r"\\\n", " ", read(script)), re.M):
+        for line in re.findall(r"^[^#\n]*\b(?:adduser|addgroup|useradd)\b.*$", joined(read(script)), re.M):
             names += [w for w in re.findall(r"(?<![\w/.$-])[A-Za-z_][A-Za-z0-9_-]+", line)
                       if w not in ("adduser", "addgroup", "useradd", "true", "null", "sh")]
     known = {p.pw_name for p in pwd.getpwall()}
@@ -101,7 +106,7 @@ def prepare(root, unit):
         if named and shutil.which(tool):
             quietly([tool, *(["--create"] if tool.endswith("files") else []), *named])
     for command in unit.get("ExecStartPre", []):
-        quietly(shlex.split(command.lstrip("-@+!:").replace("%%", "%")))
+        quietly(split(command.lstrip("-@+!:").replace("%%", "%")))
 
 
 def switch_on(package, root):
@@ -164,11 +169,25 @@ def started_by(words, root):
     return None
 
 
+def by_likeness(package, paths):
+    """Those first whose names are most like the package's: it may have several units."""
+    likeness = {p: difflib.SequenceMatcher(None, package, os.path.basename(p).split(".")[0]).ratio() for p in paths}
+    return sorted(paths, key=lambda p: (-likeness[p], p))
+
+
+def split(text):
+    """Words of a command line or of settings; as they are where quotes are not closed."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
 def command_of(package, root):
     """(command line before it, program, command, environment) of how @package starts its service."""
     configure(root)
     switch_on(package, root)
-    for path in sorted(packages.files_of(package, root)):
+    for path in by_likeness(package, packages.files_of(package, root)):
         if not re.search(r"/systemd/system/[^@/]+\.service$", path):
             continue
         now = next((p for p in (path, "/usr" + path) if os.path.exists(p)), None)
@@ -180,10 +199,10 @@ def command_of(package, root):
         make_folders(package, root, unit)
         given = variables(unit)
         words = []
-        for word in shlex.split(starts[-1].lstrip("-@+!:")):
+        for word in split(starts[-1].lstrip("-@+!:")):
             whole = re.fullmatch(r"\$(\w+)", word)
             if whole:
-                words += shlex.split(given.get(whole[1], ""))
+                words += split(given.get(whole[1], ""))
             else:
                 words.append(re.sub(r"\$\{?(\w+)\}?", lambda m: given.get(m[1], ""), word.replace("%%", "%")))
         program = started_by(words, root)
