@@ -91,8 +91,7 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 bool parser_stopped_at(const struct parser *p, const struct place *at, struct frame *f,
 		       uint8_t *position)
 {
-	if (at->func == PUGMARK_NONE || at->next == PUGMARK_NONE ||
-	    at->next & PUGMARK_POINT_AFTER)
+	if (at->func == PUGMARK_NONE || at->next == PUGMARK_NONE || at->next & PUGMARK_POINT_AFTER)
 		return false;
 	f->func = at->func;
 	f->module = at->module;

@@ -188,7 +188,8 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 
 /* Go: whether no call has made the frame @f, but a signal's handler, on top of what that has
  * interrupted (ask_injected()); then in *@out that frame. A place where the first function of a
- * stack returns to looks like that, but for what is further out: a call of ours, or such a place. */
+ * stack returns to looks like that, but for what is further out: a call of ours, or such a place.
+ */
 static bool interrupts(const struct parser *p, const struct pugmark_witness_event *e,
 		       const struct frame *f, struct frame *out)
 {

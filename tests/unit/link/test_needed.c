@@ -200,7 +200,8 @@ static void modules_with_a_version(void **state)
 	shell("cd %s && mkdir -p bin lib/mods && touch bin/p lib/mods/one.so lib/mods/two-2.so.0.1 "
 	      "lib/libc.so.6 lib/mods/libfour.so.1.2 lib/mods/three.so.1 && "
 	      "ln -s two-2.so.0.1 lib/mods/two.so && ln -s libc.so.6 lib/libc.so && "
-	      "ln -s libfour.so.1.2 lib/mods/libfour.so && ln -s ../mods/three.so.1 lib/mods/three.so",
+	      "ln -s libfour.so.1.2 lib/mods/libfour.so && ln -s ../mods/three.so.1 "
+	      "lib/mods/three.so",
 	      dir);
 	snprintf(program, sizeof(program), "%s/bin/p", dir);
 	assert_int_equal(module_files_add_host(&files, program), 0);
