@@ -23,7 +23,7 @@ import recorded
 import traffic
 import unit
 
-READY_SECONDS, RECORDED_SECONDS, IDLE_SECONDS, GONE_SECONDS, END_SECONDS = 30, 45, 5, 2, 6
+READY_SECONDS, RECORDED_SECONDS, IDLE_SECONDS, GONE_SECONDS, END_SECONDS = 30, 45, 5, 2, 15
 ROUNDS, MOST_PORTS, PLAIN_LIVES = 3, 3, 4
 
 
@@ -152,9 +152,13 @@ class Service:
                 break
         by_itself = not list(self.running())
         until = time.monotonic() + END_SECONDS
-        while not by_itself and list(self.running()) and time.monotonic() < until:  # what is left would be in the next life
-            for pid in list(self.running()):
-                os.kill(pid, signal.SIGKILL)
+        # What is left would be in the next life, and in the midst of something when the recorder ends.
+        while time.monotonic() < until and (killed := [p for p in {*left, *self.running()} if lives(p)]):
+            for pid in killed:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
             time.sleep(0.1)
         return by_itself
 
