@@ -13,6 +13,7 @@ static const struct {
 	/* sorted by strcmp */
 	{"_Exit", PUGMARK_SITE_NORETURN},
 	{"_Unwind_Resume", PUGMARK_SITE_NORETURN},
+	{"_ZN5boost10coroutines6detail17coroutine_context4jumpERS2_Pv", PUGMARK_SITE_SWITCHES},
 	{"_ZSt10unexpectedv", PUGMARK_SITE_NORETURN},
 	{"_ZSt9terminatev", PUGMARK_SITE_NORETURN},
 	{"____longjmp_chk", PUGMARK_SITE_NORETURN},

@@ -5,6 +5,7 @@
 
 #include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
+#include "offline/link/named_folders.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -55,16 +56,16 @@ static int push_module(const struct walk *w, struct module_files *to, const char
 }
 
 /* Adds the file that the link @folder/@name leads to, if that is a module which libtool has given a
- * version: NAME.so leads to NAME.so.0.1 beside it. Links of libraries, libNAME.so, are there for
- * linkers. */
+ * version: NAME.so leads to NAME.so.0.1 beside it. Links libNAME.so in a folder of libraries are
+ * there for linkers. */
 static int push_linked(const struct walk *w, struct module_files *to, const char *folder,
 		       const char *name)
 {
 	char link[PATH_MAX], target[NAME_MAX + 1];
 	size_t len = strlen(name);
 	if (!w->unopened || to->n >= FILES_MAX || len < 3 || strcmp(name + len - 3, ".so") != 0 ||
-	    !strncmp(name, "lib", 3) ||
-	    snprintf(link, sizeof(link), "%s/%s", folder, name) >= (int)sizeof(link))
+	    snprintf(link, sizeof(link), "%s/%s", folder, name) >= (int)sizeof(link) ||
+	    (!strncmp(name, "lib", 3) && !named_folders_may_name(link)))
 		return 0;
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
 	if (n <= 0 || n >= (ssize_t)sizeof(target) - 1)

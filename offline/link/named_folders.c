@@ -43,6 +43,12 @@ static bool tells_something(const struct folder *f)
 	       !(f->len == 16 && !memcmp(f->name, "x86_64-linux-gnu", 16));
 }
 
+bool named_folders_may_name(const char *path)
+{
+	struct folder f = folder_of(path);
+	return tells_something(&f);
+}
+
 /* Marks the folders whose name is a beginning of the @len bytes at @word. */
 static void take_word(struct folder *folders, uint32_t n, const char *word, size_t len)
 {

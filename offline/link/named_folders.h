@@ -5,6 +5,7 @@
 #define OFFLINE_NAMED_FOLDERS_H
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Sets @named (one byte a path of @paths) where the name of the folder that the path lies in begins
@@ -12,5 +13,7 @@
  * follows does not matter: some languages end texts in other ways than by a NUL. Returns 0 or
  * -ENOMEM. */
 int named_folders_mark(Elf *elf, char *const *paths, uint32_t n, uint8_t *named);
+/* False: the folder that the file @path lies in is called as every folder of libraries is. */
+bool named_folders_may_name(const char *path);
 
 #endif

@@ -9,7 +9,9 @@ Draws packages by lot (lot.py), takes each out of the archive into a folder of i
 the table. What has a row is not tried again, so that it goes on where it was ended. --quick: a tenth of
 the programs, out of those that are installed. Exit status 1 if a trace was wrong or harm was done, 77 if it cannot run here."""
 import argparse
+import collections
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -158,6 +160,12 @@ def number(text):
     return int(text) if text.isdigit() else 0
 
 
+def skipped(table, kind):
+    """Why packages have no row, most frequent first."""
+    why = (re.sub(r"\d+", "N", r["why"].split(":")[0]) for r in table.rows if r["kind"] == kind and r["verdict"] == "skip")
+    return ", ".join(f"{n} {reason}" for reason, n in collections.Counter(why).most_common()) or "none"
+
+
 def sum_up(table):
     """How many of each kind are as they should be. True unless a trace is wrong or harm was done."""
     right = True
@@ -173,6 +181,7 @@ def sum_up(table):
         by = ", ".join(f"{sum(r['verdict'] == v for r in rows)} {v}" for v in (*GOOD, "unseen", "slow", "gaps", *WRONG))
         print(f"{len(rows)} {kind}s: {by}; no gap in {100 * none / len(rows):.1f} %, "
               f"at most one in a million events in {100 * few / len(rows):.1f} %")
+        print(f"{kind}s drawn that give no row: {skipped(table, kind)}")
         right = right and not any(r["verdict"] in WRONG for r in rows)
     return right
 

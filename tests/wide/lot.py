@@ -3,8 +3,9 @@
 chooses them and everybody who has the seed gets the same ones; a package that is new or gone moves no other.
 Nothing is downloaded here.
 
-A program is what its maintainers tag as a command line program, a service what they tag as a daemon
-or a server and what depends on that which starts services. What is large, or part of how a machine is administered, is left out."""
+A program is what its maintainers tag as a command line program; a service what they tag or describe as a daemon or
+a server, and what depends on that which starts services or makes their users. What is large, or part of how a machine
+is administered, is left out of the programs."""
 import hashlib
 import re
 import subprocess
@@ -23,19 +24,25 @@ def index():
             yield fields
 
 
+def is_started(fields):
+    """Whether a package needs what a unit, a script of init or a user of a service needs."""
+    needs = fields.get("Pre-Depends", "") + fields.get("Depends", "")
+    return any(name in needs for name in ("init-system-helpers", "lsb-base", "adduser"))
+
+
 def fits(fields, kind):
     tags = set(re.split(r"[,\s]+", fields.get("Tag", "")))
     daemon = tags & {"interface::daemon", "network::server"}
-    needs = fields.get("Pre-Depends", "") + fields.get("Depends", "")
-    started = "init-system-helpers" in needs or "lsb-base" in needs
-    return (
+    if kind == "service":
+        suits = is_started(fields) and (daemon or re.search(r"\b(daemon|server)\b", fields.get("Description", ""), re.I))
+    else:
+        suits = tags >= {"role::program", "interface::commandline"} and not daemon
+    return bool(suits) and (
         fields.get("Architecture") == "amd64"
         and fields.get("Priority") in ("optional", "extra")
         and fields.get("Section") not in ("kernel", "debug", "libs", "oldlibs")
         and (kind == "service" or fields.get("Section") != "admin")
         and int(fields.get("Size", 0)) < LARGEST_KB[kind] * 1000
-        and "role::program" in tags
-        and bool(daemon and started if kind == "service" else "interface::commandline" in tags and not daemon)
     )
 
 

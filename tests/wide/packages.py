@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-MOST_PACKAGES = 12
+MOST_PACKAGES = 20
 ELF_X86_64 = b"\x7fELF\x02\x01\x01"
 
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """traffic.py: a load for a service that nobody here knows: the first words of many protocols, and
-noise, to each port of TCP and UDP on which it listens. Only answers' kinds are told, since times and numbers
-in them change."""
+noise, to each port of TCP and UDP and each Unix socket on which it listens. Only answers' kinds are told, since
+times and numbers in them change."""
 import concurrent.futures
 import random
 import re
 import socket
 import subprocess
 
+UNIX_KINDS = {"u_str": socket.SOCK_STREAM, "u_seq": socket.SOCK_SEQPACKET, "u_dgr": socket.SOCK_DGRAM}
+PATIENCE = 5
 noise = random.Random(20)
 WORDS = [
     b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n",
@@ -27,28 +29,37 @@ WORDS = [
 
 
 def listening():
-    """(protocol, port), of this namespace of the network."""
-    said = subprocess.run(["ss", "-Hlntu"], capture_output=True, text=True).stdout
+    """(protocol, port or path), of this namespace of the network; Unix sockets after ports."""
+    said = subprocess.run(["ss", "-Hlntux"], capture_output=True, text=True).stdout
     found = set()
-    for line in said.splitlines():
-        words = line.split()
-        found.add((words[0], int(words[4].rsplit(":", 1)[1])))
-    return sorted(found)
+    for words in map(str.split, said.splitlines()):
+        if words[0] in ("tcp", "udp"):
+            found.add((words[0], int(words[4].rsplit(":", 1)[1])))
+        elif words[0] in UNIX_KINDS and words[4] != "*":
+            found.add((words[0], words[4]))
+    return sorted(found, key=lambda f: (f[0] in UNIX_KINDS, *map(str, f)))
 
 
-def ask(protocol, port, words):
-    """What answers, digits left out, or why nothing does."""
+def addresses(protocol, port):
+    """(family, type, address) of what is asked, in the order in which that is tried."""
+    if protocol in UNIX_KINDS:
+        return [(socket.AF_UNIX, UNIX_KINDS[protocol], re.sub("^@", "\0", port))]
     kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
-    for host, family in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
+    return [(socket.AF_INET, kind, ("127.0.0.1", port)), (socket.AF_INET6, kind, ("::1", port))]
+
+
+def ask(protocol, port, words, patience=0.4):
+    """What answers within @patience seconds, digits left out, or why nothing does."""
+    for family, kind, address in addresses(protocol, port):
         with socket.socket(family, kind) as s:
             s.settimeout(2)
             try:
-                s.connect((host, port))
+                s.connect(address)
                 s.sendall(words)
-                s.settimeout(0.4)
+                s.settimeout(patience)
                 answer = s.recv(4096)
                 return re.sub(rb"[\d:]+", b"0", answer[:24])
-            except ConnectionRefusedError:
+            except (ConnectionRefusedError, FileNotFoundError):
                 continue
             except TimeoutError:
                 return b"silent"
@@ -57,8 +68,9 @@ def ask(protocol, port, words):
     return b"refused"
 
 
-def load(ports, rounds):
-    """{(protocol, port, words): answers seen}, and how many requests were not refused."""
+def load(ports, rounds, usual=None):
+    """{(protocol, port, words): answers seen}, and how many requests were not refused. What is silent where @usual,
+    the same of a life before, has answers is waited for: the machine may be busy."""
     jobs = [(p, n, w) for p, n in ports for w in range(len(WORDS))]
     random.Random(rounds).shuffle(jobs)
     seen, served = {}, 0
@@ -66,6 +78,8 @@ def load(ports, rounds):
         for _ in range(rounds):
             answers = pool.map(lambda job: ask(job[0], job[1], WORDS[job[2]]), jobs)
             for job, answer in zip(jobs, answers):
+                if answer == b"silent" and usual and not usual.get(job, {answer}) & {answer}:
+                    answer = ask(job[0], job[1], WORDS[job[2]], PATIENCE)
                 seen.setdefault(job, set()).add(answer)
                 served += answer != b"refused"
     return seen, served

@@ -88,29 +88,31 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 	free(slots);
 }
 
-/* In a function of ours, whose frame the attach has told: before a decision that leads to the
- * instruction, or about to make a call whose event has been. */
+bool parser_stopped_at(const struct parser *p, const struct place *at, struct frame *f,
+		       uint8_t *position)
+{
+	if (at->func == PUGMARK_NONE || at->next == PUGMARK_NONE || at->next & PUGMARK_POINT_AFTER)
+		return false;
+	f->func = at->func;
+	f->module = at->module;
+	if (at->next & PUGMARK_POINT_PASSED) {
+		f->node = PUGMARK_POINT_NODE(at->next);
+		*position = AT_CALL;
+		return node_at(p, at->module, f->node)->kind == PUGMARK_NODE_KIND_UNKNOWN;
+	}
+	f->decision = parser_decision_before(p->plans[at->module], at->func, at->next);
+	*position = AT_DECISION;
+	return f->decision != PUGMARK_NONE;
+}
+
+/* In a function of ours, whose frame the attach has told. */
 static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 {
-	if (at->next == PUGMARK_NONE || at->next & PUGMARK_POINT_AFTER ||
-	    (at->cfa && at->cfa != cfa))
+	struct frame f = {.cfa = cfa, .ret = p->attach_ret};
+	uint8_t position;
+	if ((at->cfa && at->cfa != cfa) || !parser_stopped_at(p, at, &f, &position) || !open(p, f))
 		return false;
-	struct frame f = {
-		.func = at->func,
-		.module = at->module,
-		.cfa = cfa,
-		.ret = p->attach_ret,
-	};
-	bool calls = at->next & PUGMARK_POINT_PASSED;
-	if (calls)
-		f.node = PUGMARK_POINT_NODE(at->next);
-	else
-		f.decision = parser_decision_before(p->plans[at->module], at->func, at->next);
-	if ((calls ? node_at(p, at->module, f.node)->kind != PUGMARK_NODE_KIND_UNKNOWN
-		   : f.decision == PUGMARK_NONE) ||
-	    !open(p, f))
-		return false;
-	p->position = calls ? AT_CALL : AT_DECISION;
+	p->position = position;
 	p->begun = true;
 	return true;
 }

@@ -220,6 +220,11 @@ void parser_attach(struct parser *parser, const struct pugmark_witness_event *ev
 /* A signal has come right after that: goes on from where it finds the thread. Returns whether it is
  * known how. */
 bool parser_begin_placed(struct parser *parser, const struct pugmark_witness_event *event);
+/* Whether it is known what is next at the place @at, in the midst of a function of ours: before a
+ * decision that leads to the instruction, or about to make a call whose event has been. Then @frame
+ * has that, and *@position says which (enum position). */
+bool parser_stopped_at(const struct parser *parser, const struct place *at, struct frame *frame,
+		       uint8_t *position);
 /* It is not known how: the event that the stack was unwound for comes behind the handler. */
 void parser_attach_waits(struct parser *parser);
 /* Behind each event but those that shortcuts lead to: forgets what the attach told, unless @event

@@ -186,6 +186,37 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 	return COMMIT_GO_ON;
 }
 
+/* Go: whether no call has made the frame @f, but a signal's handler, on top of what that has
+ * interrupted (ask_injected()); then in *@out that frame. A place where the first function of a
+ * stack returns to looks like that, but for what is further out: a call of ours, or such a place.
+ */
+static bool interrupts(const struct parser *p, const struct pugmark_witness_event *e,
+		       const struct frame *f, struct frame *out)
+{
+	struct place at;
+	uint8_t position;
+	*out = (struct frame){.cfa = 0};
+	if (!p->tables[f->module]->go_runtime || !f->cfa || !f->ret ||
+	    !parser_place_at(p, f->cfa, f->ret, 0, &at) || !at.cfa ||
+	    !parser_stopped_at(p, &at, out, &position))
+		return false;
+	struct frame_cursor further = cursor_at(p, e, at.module, at.cfa);
+	bool called = cursor_find_call(&further);
+	out->cfa = at.cfa;
+	out->ret = further.ret;
+	return called || parser_is_bottom(p, out);
+}
+
+/* Opens @f, resumed, right inside of the frame that is innermost. */
+static void resume(struct parser *p, const struct frame *f, uint8_t boundary)
+{
+	if (boundary == BELOW_HANDLER)
+		p->position = parser_top(p)->node ? AT_CALL : AT_DECISION;
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, f);
+	if (parser_push_on(p, *f, boundary, PUGMARK_CAUSE_SWITCH) && boundary == BELOW_HANDLER)
+		parser_handler(p)->handler.settled = SETTLED;
+}
+
 /* Goes on in a context that another thread has left, or that was left before anything was known:
  * the calls in progress, by the stack. */
 static enum commit take_over(struct parser *p, const struct lookahead *la)
@@ -207,8 +238,13 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 		bool called = cursor_find_call(&at);
 		f.ret = at.ret;
 		frames[n] = f;
-		if (!called)
-			break;
+		if (!called) {
+			if (!interrupts(p, e, &frames[n], &f))
+				break;
+			frames[n].boundary = BELOW_HANDLER;
+			at = cursor_at(p, e, f.module, f.cfa);
+			continue;
+		}
 		cursor_find_frame(&at);
 		f = (struct frame){
 			.func = at.node->func,
@@ -226,11 +262,9 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 				       parser_is_bottom(p, &frames[n]));
 	if (n == FRAMES_MAX)
 		n--;
-	uint8_t boundary = root ? BELOW_SWITCH : BELOW_GAP;
-	for (uint32_t i = n + 1; i-- > 0; boundary = BELOW_CALL) {
-		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, &frames[i]);
-		parser_push_on(p, frames[i], boundary, PUGMARK_CAUSE_SWITCH);
-	}
+	frames[n].boundary = root ? BELOW_SWITCH : BELOW_GAP;
+	for (uint32_t i = n + 1; i-- > 0 && !p->notes->failed;)
+		resume(p, &frames[i], frames[i].boundary);
 	free(frames);
 	parser_take_event(p, node, e);
 	return COMMIT_TAKEN;

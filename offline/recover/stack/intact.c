@@ -3,13 +3,17 @@
 #include "offline/recover/stack/snapshot.h"
 
 /* Whether the recorder would have kept a word that was @addr: then a word that is not known was not
- * @addr. It keeps addresses of the event's module; with several modules it is not known here which
- * one that was. */
-static bool would_be_kept(const struct parser *p, uint64_t addr)
+ * @addr. It keeps addresses of the module that the event is of; which one that is, where there are
+ * several, a witness says, and no other event. */
+static bool would_be_kept(const struct parser *p, const struct pugmark_witness_event *e,
+			  uint64_t addr)
 {
+	uint16_t module = e->kind == PUGMARK_EVENT_WITNESS ? e->module : 0;
 	uint64_t bias;
-	return p->n_modules == 1 && module_bias(p, 0, &bias) &&
-	       addr - bias >= p->plans[0]->text_addr && addr - bias < p->plans[0]->text_end;
+	if (p->n_modules > 1 && e->kind != PUGMARK_EVENT_WITNESS)
+		return false;
+	return module_bias(p, module, &bias) && addr - bias >= p->plans[module]->text_addr &&
+	       addr - bias < p->plans[module]->text_end;
 }
 
 bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa,
@@ -20,7 +24,7 @@ bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event
 	 * program would have its return address. */
 	if (!cfa || ret < PUGMARK_EVENT_ADDRESS_LOWEST || !stack_reaches(e, cfa - 8))
 		return true;
-	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_kept(p, ret);
+	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_kept(p, e, ret);
 }
 
 /* Whether frame @i has been reported, but was not called yet when a handler came. */

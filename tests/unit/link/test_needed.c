@@ -184,28 +184,32 @@ static bool lists(const struct module_files *files, const char *dir, const char 
 {
 	char path[512];
 	bool found = false;
-	snprintf(path, sizeof(path), "%s/lib/m/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/lib/%s", dir, name);
 	for (uint32_t i = 0; i < files->n; i++)
 		found |= !strcmp(files->at[i], path);
 	return found;
 }
 
-/* As slapd's: back_mdb.so leads to back_mdb-2.5.so.0.1.8. */
+/* As slapd's: back_mdb.so leads to back_mdb-2.5.so.0.1.8. And as janus': libNAME.so in a folder
+ * that holds no libraries. */
 static void modules_with_a_version(void **state)
 {
 	struct module_files files = {0};
 	const char *dir = *state;
 	char program[512];
-	shell("cd %s && mkdir -p bin lib/m && touch bin/p lib/m/one.so lib/m/two-2.so.0.1 "
-	      "lib/m/libc.so.6 lib/m/three.so.1 && ln -s two-2.so.0.1 lib/m/two.so && "
-	      "ln -s libc.so.6 lib/m/libc.so && ln -s ../m/three.so.1 lib/m/three.so",
+	shell("cd %s && mkdir -p bin lib/mods && touch bin/p lib/mods/one.so lib/mods/two-2.so.0.1 "
+	      "lib/libc.so.6 lib/mods/libfour.so.1.2 lib/mods/three.so.1 && "
+	      "ln -s two-2.so.0.1 lib/mods/two.so && ln -s libc.so.6 lib/libc.so && "
+	      "ln -s libfour.so.1.2 lib/mods/libfour.so && ln -s ../mods/three.so.1 "
+	      "lib/mods/three.so",
 	      dir);
 	snprintf(program, sizeof(program), "%s/bin/p", dir);
 	assert_int_equal(module_files_add_host(&files, program), 0);
-	assert_true(lists(&files, dir, "one.so"));
-	assert_true(lists(&files, dir, "two-2.so.0.1"));
+	assert_true(lists(&files, dir, "mods/one.so"));
+	assert_true(lists(&files, dir, "mods/two-2.so.0.1"));
+	assert_true(lists(&files, dir, "mods/libfour.so.1.2"));
 	assert_false(lists(&files, dir, "libc.so.6"));
-	assert_false(lists(&files, dir, "three.so.1"));
+	assert_false(lists(&files, dir, "mods/three.so.1"));
 	module_files_deinit(&files);
 }
 
