@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # slices_redis.sh: slices.sh of redis' reader of snapshots, with nothing beside it: how long it takes decides
 # what it does, so that with other work the recorded run and QEMU's are not always the same one. It is
-# tried five times.
+# tried eight times, after a pause each, as what ran before may still be written to disk.
 set -u
 TOOLS=${TOOLS:-${BUILD:?}/value} ORACLE=${ORACLE:-${BUILD:?}/oracle}
 export TOOLS ORACLE
-for _ in 1 2 3 4; do
+for _ in 1 2 3 4 5 6 7; do
 	said=$("$(dirname "$0")/slices.sh" redis 2>&1) && break
 	[ $? -eq 77 ] && break
+	sleep 4
 done
 case ${said##*$'\n'} in
 *' passed, 0 failed, '*) printf '%s\n' "$said" ;;
