@@ -175,7 +175,6 @@ struct capture_bytes {
 struct capture_counters {
 	__u64 lost;	    /* records that found the ring full */
 	__u64 without_task; /* hits of tasks whose state could not be made */
-	__u64 hits;	    /* of places */
 };
 
 #endif

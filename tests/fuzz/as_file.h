@@ -3,7 +3,8 @@
 #ifndef TESTS_FUZZ_AS_FILE_H
 #define TESTS_FUZZ_AS_FILE_H
 
-#include <stdbool.h>
+#include "tests/fuzz/must.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +24,5 @@ static inline const char *as_file(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return path;
 }
-
-static inline void must_hold(bool holds, const char *claim)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", claim);
-	abort();
-}
-#define MUST(claim) must_hold(claim, #claim)
 
 #endif

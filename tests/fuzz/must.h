@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void must_hold(bool holds, const char *claim)
+static inline void must_hold(bool holds, const char *claim)
 {
 	if (holds)
 		return;
