@@ -37,6 +37,7 @@
 #define DESC_TARGET 4
 #define DESC_SNAPSHOT 8
 #define DESC_STACK 16
+#define DESC_IF_AGAIN 64
 #define DESC_AT_CALL 32 /* what the site reads is passed to the call at it */
 #define DESC_READS_SHIFT 4
 #define DESC_READS_ARGS 7

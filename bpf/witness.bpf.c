@@ -257,7 +257,7 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 	note_frame(st, site, sp, bp, &hit);
 	if (capture & DESC_RET)
 		note_return(st, capture, hit.ip, &hit);
-	if (capture & DESC_STACK)
+	if (capture & DESC_STACK && !(capture & DESC_IF_AGAIN && !(__u32)ctx->ax))
 		hit.head |= HEAD_SNAPSHOT;
 	hit.head = task_forget(st, hit.head);
 	note_stack(ctx, st, sp, module, capture, &hit);

@@ -7,7 +7,7 @@
 
 enum { ASM_AX, ASM_CX, ASM_DX, ASM_BX, ASM_SP, ASM_BP, ASM_SI, ASM_DI };
 /* Condition codes. */
-enum { ASM_B = 2, ASM_AE = 3, ASM_E = 4 };
+enum { ASM_B = 2, ASM_AE = 3, ASM_E = 4, ASM_NE = 5 };
 
 /* A register and a displacement from what it holds. */
 struct asm_mem {

@@ -33,7 +33,7 @@ struct event {
 	uint8_t n_pushed;	     /* of these, on the stack at the moment */
 	int32_t up;		     /* site's sp minus sp, where the record is written */
 	uint32_t top, restore, tail; /* offsets */
-	uint32_t to_slow[2], to_rare[2], n_to_rare;
+	uint32_t to_slow[2], to_rare[3], n_to_rare;
 };
 
 static void note_state(struct patch_code *c, const struct event *e, int32_t up, bool told)
@@ -169,6 +169,13 @@ static void check_return(struct patch_code *c, struct event *e)
 	e->to_rare[e->n_to_rare++] = asm_jcc(c, ASM_AE);
 }
 
+/* setjmp has returned again: the stack tells which frames are left, and the kernel copies it. */
+static void check_again(struct patch_code *c, struct event *e)
+{
+	asm_bytes(c, "\x85\xc0", 2); /* test %eax, %eax */
+	e->to_rare[e->n_to_rare++] = asm_jcc(c, ASM_NE);
+}
+
 /* Loads the target of the indirect call or jump to the ring's register. Where the flags are kept in
  * ax, what that was is on the stack. */
 static void load_target(struct patch_code *c, const struct event *e)
@@ -225,6 +232,8 @@ static void begin_event(struct patch_code *c, struct event *e, uint32_t live)
 	save(c, e, live);
 	if (e->spec->capture & PUGMARK_CAPTURE_SNAPSHOT)
 		check_return(c, e);
+	if (e->spec->capture & PUGMARK_CAPTURE_STACK)
+		check_again(c, e);
 	write_record(c, e);
 	e->restore = c->len;
 	restore(c, e, true);

@@ -256,6 +256,23 @@ static uint32_t insn_at(const struct pugmark_model *m, uint32_t block, uint64_t 
 	return PUGMARK_NONE;
 }
 
+/* Whether an event of the site in @block comes with a stack in any case. Where only the second
+ * return of setjmp does, its trampoline can tell that one by rax; not where it keeps flags there. */
+static bool needs_probe(const struct finder *f, const struct pugmark_plan_site *site,
+			uint32_t block)
+{
+	if (!(site->capture & PUGMARK_CAPTURE_STACK))
+		return false;
+	if (!(site->capture & PUGMARK_CAPTURE_IF_AGAIN) || block == PUGMARK_NONE)
+		return true;
+	const struct pugmark_block *b = &f->model->blocks[block];
+	for (uint32_t i = b->insn; i < b->insn + b->n_insns; i++)
+		if (liveness_before(f->live, block, i) & LIVE_FLAGS &&
+		    f->model->insns[i].kind != PUGMARK_INSN_JCC)
+			return true;
+	return (liveness_after(f->live, block) & LIVE_FLAGS) != 0;
+}
+
 static void find_place(const struct finder *f, uint32_t k)
 {
 	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
@@ -265,7 +282,7 @@ static void find_place(const struct finder *f, uint32_t k)
 
 	p->addr = site->addr;
 	p->reason = PATCH_SHORT;
-	if (site->reads & ~PUGMARK_READS_TIME || site->capture & PUGMARK_CAPTURE_STACK)
+	if (site->reads & ~PUGMARK_READS_TIME || needs_probe(f, site, block))
 		p->reason = PATCH_READS;
 	else if (own == PUGMARK_NONE || is_out_of_reach(f->model, block))
 		p->reason = PATCH_UNKNOWN;

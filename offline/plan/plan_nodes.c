@@ -60,6 +60,7 @@ static uint32_t add_site(struct plan_builder *b, uint32_t block)
 		s->capture |= PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT;
 	if (pb->flags & PROG_ROOT)
 		s->capture |= PUGMARK_CAPTURE_STACK |
+			      (pb->flags & PROG_AGAIN ? PUGMARK_CAPTURE_IF_AGAIN : 0) |
 			      (s->cfa_reg != PUGMARK_CFA_UNKNOWN ? PUGMARK_CAPTURE_RET : 0);
 	return index;
 }
@@ -72,9 +73,12 @@ static void report_callee_cfa(struct plan_builder *b, uint32_t block, struct pug
 	const struct prog_block *pb = &b->prog->blocks[block];
 	if (b->choice->marks[block] != MARK_LAST ||
 	    (n->kind != PUGMARK_NODE_KIND_CALL && n->kind != PUGMARK_NODE_KIND_UNKNOWN) ||
-	    n->flags & PUGMARK_NODE_TAIL || pb->height != PUGMARK_HEIGHT_UNKNOWN ||
-	    (pb->flags & PROG_ROOT && b->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN))
+	    n->flags & PUGMARK_NODE_TAIL || pb->height != PUGMARK_HEIGHT_UNKNOWN)
 		return;
+	if (pb->flags & PROG_ROOT && b->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN) {
+		b->sites[n->site].capture &= ~PUGMARK_CAPTURE_IF_AGAIN;
+		return;
+	}
 	n->flags |= PUGMARK_NODE_CALLEE_CFA;
 	b->sites[n->site].cfa_reg = PUGMARK_CFA_SP;
 	b->sites[n->site].cfa_off = 0;

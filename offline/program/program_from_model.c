@@ -134,6 +134,29 @@ static uint32_t up_to_system_call(const struct maker *m, const struct pugmark_bl
 	return 0;
 }
 
+/* Whether @block is where setjmp returns to, and nothing but that, with what it has said in rax in
+ * the first @n instructions. getcontext, vfork and others return twice and say it in another way. */
+static bool says_again(const struct maker *m, const struct pugmark_block *block, uint32_t index,
+		       uint32_t n)
+{
+	static const char *const names[] = {"__sigsetjmp", "_setjmp", "setjmp", "sigsetjmp"};
+	const struct pugmark_block *before = index ? &m->model->blocks[index - 1] : NULL;
+
+	if (!(block->flags & PUGMARK_BLOCK_SETJMP_RETURN) || !before ||
+	    block->flags & (PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_ADDRESS_TAKEN) ||
+	    before->func != block->func || before->addr + before->size != block->addr ||
+	    before->end != PUGMARK_END_CALL || before->site == PUGMARK_NONE)
+		return false;
+	const struct pugmark_site *site = &m->model->sites[before->site];
+	if (site->import == PUGMARK_NONE || site->flags & PUGMARK_SITE_SWITCHES)
+		return false;
+	const char *name = m->model->imports[site->import].name;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return maker_count_intact(m, block, n, PUGMARK_READS_RESULT) == n;
+	return false;
+}
+
 /* A block of the program for the first @n instructions of @block, if one of them can be probed. */
 static struct prog_block begin_block(const struct maker *m, const struct pugmark_block *block,
 				     uint32_t index, uint32_t n, bool entry, uint8_t reads)
@@ -149,6 +172,8 @@ static struct prog_block begin_block(const struct maker *m, const struct pugmark
 	b.any = entry || root ? maker_cheapest_in_frame(m, block, n) : maker_cheapest(m, block, n);
 	if (root)
 		b.flags |= PROG_ROOT;
+	if (root && says_again(m, block, index, n))
+		b.flags |= PROG_AGAIN;
 	return b;
 }
 

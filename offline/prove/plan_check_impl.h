@@ -79,7 +79,8 @@ static inline bool check_tells_callee(const struct checker *ck, const struct pug
 	if (n->site == PUGMARK_NONE)
 		return false;
 	bool stack = n->flags & PUGMARK_NODE_ROOT &&
-		     ck->plan->sites[n->site].capture & PUGMARK_CAPTURE_STACK;
+		     (ck->plan->sites[n->site].capture &
+		      (PUGMARK_CAPTURE_STACK | PUGMARK_CAPTURE_IF_AGAIN)) == PUGMARK_CAPTURE_STACK;
 	return n->flags & PUGMARK_NODE_CALLEE_CFA || stack;
 }
 

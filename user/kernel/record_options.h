@@ -46,6 +46,11 @@ struct replan_request {
 
 enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED, CARRIER_AUTO };
 
+/* When events are brought to the form that they have in the recording: as they come, or while the
+ * machine has nothing else to do, and the rest at the end. By the carrier: later where instructions
+ * are patched. */
+enum live_coding { CODING_BY_CARRIER, CODING_NOW, CODING_LATER };
+
 #define RECORDER_NOTES 2
 
 struct recorder_options {
@@ -79,6 +84,7 @@ struct recorder_options {
 	bool carrier_poison; /* tests: registers that are not live do not survive */
 	bool on_full_wait; /* a patched process waits when its lanes are full; else events are lost
 			    */
+	enum live_coding coding;
 	uint32_t lane_bytes; /* of a patched process, in all; 0: 64 MiB */
 
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */

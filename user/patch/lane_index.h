@@ -13,6 +13,7 @@ struct stored {
 	uint64_t off_file;
 	uint32_t bytes;	 /* PATCH_CHUNK: as it was */
 	uint32_t handed; /* how many bytes of it were handed over */
+	uint32_t reference; /* which it was packed by, or is */
 };
 
 /* Of zeros: empty. */

@@ -20,6 +20,9 @@
 
 enum { POLL_MIN_NS = 200000, POLL_MAX_NS = 2000000 };
 
+/* So many chunks are packed by the same reference, which each of them is read again with. */
+enum { REFERRED_MAX = 64 };
+
 /* How often it is looked for chunks whose threads are no more. */
 #define RECLAIM_NS 100000000ull
 
@@ -34,22 +37,49 @@ static bool is_whole(const uint8_t *chunk)
 		head = head_at(chunk, off);
 		if (!head)
 			return false;
-		off += record_bytes(head);
+		off += lane_record_bytes(head);
 	}
 	return true;
 }
 
-static uint32_t pack(struct lanes *l, const uint8_t *chunk)
+/* Packs chunk @i into @l->writer->packed, and says in @stored how; false: not all of it is written
+ * yet. A process may write to it at any time. */
+static bool pack(struct lanes *l, const struct source *a, uint32_t i, bool ended,
+		 struct stored *stored)
 {
-#ifndef PUGMARK_NO_ZSTD
-	size_t n = ZSTD_compressCCtx(l->compress, l->room, ZSTD_compressBound(PATCH_CHUNK), chunk,
-				     PATCH_CHUNK, 1);
+	struct lanes_writer *w = l->writer;
+	const uint8_t *chunk = chunk_of(a, i);
+	bool refers = w->left && w->area == a->number;
+	int bytes = lane_pack(&w->history, chunk, refers, ended, w->packed);
 
-	if (!ZSTD_isError(n) && n < PATCH_CHUNK)
-		return n;
-#endif
-	memcpy(l->room, chunk, PATCH_CHUNK);
-	return PATCH_CHUNK;
+	if (!bytes || (bytes < 0 && !ended && !is_whole(chunk)))
+		return false;
+	*stored = (struct stored){.off_file = l->off_file, .bytes = bytes, .handed = a->handed[i]};
+	if (bytes < 0) {
+		memcpy(w->packed, chunk, PATCH_CHUNK);
+		stored->bytes = PATCH_CHUNK;
+	} else if (refers) {
+		w->left--;
+		stored->reference = l->references.n - 1;
+	} else {
+		w->left = 0; /* until it is stored */
+		w->area = a->number;
+		stored->reference = l->references.n;
+	}
+	return true;
+}
+
+/* What was packed is in the file: if it is a reference, others may be packed by it. */
+static bool note_reference(struct lanes *l, const struct stored *stored)
+{
+	struct reference reference = {stored->off_file, stored->bytes};
+
+	if (stored->bytes == PATCH_CHUNK || stored->reference < l->references.n)
+		return true;
+	if (!VEC_PUSH(&l->references, reference))
+		return false;
+	l->writer->left = REFERRED_MAX;
+	return true;
 }
 
 /* Whoever needs a chunk looks at @i first, if that is below where it would begin: so as few are in
@@ -62,38 +92,46 @@ static void offer(struct source *a, uint32_t i)
 		__atomic_store_n(hint, i, __ATOMIC_RELAXED);
 }
 
+/* What the header of a packed chunk says: the program's, which may have made it up. */
+static const struct patch_chunk *packed_header(const struct lanes *l, const struct stored *stored)
+{
+	const uint8_t *packed = l->writer->packed;
+
+	return (const struct patch_chunk *)(packed + (stored->bytes == PATCH_CHUNK ?
+						      0 : LANE_PACKED_HEADER));
+}
+
 /* Takes a full chunk out and gives it back empty. Where that cannot be it stays as it is. */
 static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 {
 	uint8_t *chunk = chunk_of(a, i);
-	struct patch_chunk *header = (struct patch_chunk *)chunk;
-	const struct patch_chunk *taken = (const struct patch_chunk *)l->taken;
+	uint32_t *state = &((struct patch_chunk *)chunk)->state;
+	uint32_t was = __atomic_load_n(state, __ATOMIC_ACQUIRE);
+	struct stored stored;
 
-	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
-	if (state != PATCH_ENDED && (state != PATCH_FULL || !is_whole(chunk)))
+	if ((was != PATCH_FULL && was != PATCH_ENDED) ||
+	    !pack(l, a, i, was == PATCH_ENDED, &stored))
 		return false;
-	memcpy(l->taken, chunk, PATCH_CHUNK);
-	/* The number is the program's: of a lane that cannot be, nothing is kept. */
-	bool made_up = !taken->lane || taken->lane > HEAD_SITE_MASK;
-	uint32_t bytes = made_up ? 0 : pack(l, l->taken);
-	if (pwrite_all(l->fd, l->room, bytes, l->off_file))
+	const struct patch_chunk *header = packed_header(l, &stored);
+	if (pwrite_all(l->fd, l->writer->packed, stored.bytes, l->off_file))
 		return false;
-	pthread_mutex_lock(&l->lock);
-	struct stored stored = {.off_file = l->off_file, .bytes = bytes, .handed = a->handed[i]};
-	int err = made_up ? 0 : lane_index_add(&a->taken, taken->lane, taken->serial, stored);
-	bool noted = !err || err == -EEXIST;
-	if (err == -EEXIST) /* a number that was there: made up as well */
-		bytes = 0;
+	idle_thread_lock(l->idle, &l->lock);
+	bool noted = note_reference(l, &stored);
+	/* Of a lane that cannot be nothing is kept, nor of a number that was there. */
+	int err = 0;
+	if (noted && header->lane && header->lane <= HEAD_SITE_MASK)
+		err = lane_index_add(&a->taken, header->lane, header->serial, stored);
+	noted &= !err || err == -EEXIST;
 	if (noted) {
 		a->handed[i] = 0;
 		memset(chunk + 4, 0, PATCH_CHUNK - 4);
-		__atomic_store_n(&header->state, PATCH_FREE, __ATOMIC_RELEASE);
+		__atomic_store_n(state, PATCH_FREE, __ATOMIC_RELEASE);
 		offer(a, i);
-		l->off_file += bytes;
 		l->totals.chunks++;
 		l->totals.bytes += PATCH_CHUNK;
-		l->totals.stored += bytes;
+		l->totals.stored += stored.bytes;
 	}
+	l->off_file += stored.bytes;
 	pthread_mutex_unlock(&l->lock);
 	return noted;
 }
@@ -220,7 +258,6 @@ static void *drain_main(void *context)
 int lanes_new(int dir_fd, bool stamps, struct lanes **out)
 {
 	struct lanes *l = calloc(1, sizeof(*l));
-	size_t room = PATCH_CHUNK;
 	int err = 0;
 
 	if (!l)
@@ -229,19 +266,14 @@ int lanes_new(int dir_fd, bool stamps, struct lanes **out)
 	l->fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (l->fd < 0)
 		err = -errno;
-#ifndef PUGMARK_NO_ZSTD
-	room = ZSTD_compressBound(PATCH_CHUNK);
-	l->compress = ZSTD_createCCtx();
-	if (!l->compress)
-		err = -ENOMEM;
-#endif
-	l->room = malloc(room);
-	l->chunk = malloc(PATCH_CHUNK);
-	l->taken = malloc(PATCH_CHUNK);
+	l->writer = calloc(1, sizeof(*l->writer));
+	l->reader = calloc(1, sizeof(*l->reader));
 	if (stamps)
 		l->clock = tsc_clock_new();
-	if (!l->room || !l->chunk || !l->taken || (stamps && !l->clock))
+	if (!l->writer || !l->reader || (stamps && !l->clock))
 		err = -ENOMEM;
+	else
+		l->reader->reference = UINT32_MAX;
 	if (!err)
 		err = -pthread_create(&l->thread, NULL, drain_main, l);
 	if (err) {
@@ -266,14 +298,11 @@ void lanes_free(struct lanes *l)
 		free(l->areas[k].late);
 		munmap(l->areas[k].memory, l->areas[k].bytes);
 	}
-#ifndef PUGMARK_NO_ZSTD
-	ZSTD_freeCCtx(l->compress);
-#endif
 	tsc_clock_free(l->clock);
 	free(l->ends);
-	free(l->room);
-	free(l->chunk);
-	free(l->taken);
+	VEC_FREE(&l->references);
+	free(l->writer);
+	free(l->reader);
 	if (l->fd >= 0)
 		close(l->fd);
 	pthread_mutex_destroy(&l->lock);
@@ -296,6 +325,7 @@ int lanes_add(struct lanes *l, int fd, const struct patch_shared *as,
 		return -errno;
 	}
 	l->areas[l->n_areas] = (struct source){
+		.number = l->n_areas + 1,
 		.image = *image,
 		.memory = memory,
 		.bytes = bytes,
@@ -317,7 +347,7 @@ const struct lanes_image *lanes_image(const struct lanes *l, uint32_t area)
 void lanes_note_end(struct lanes *l, int32_t tid, uint32_t area, uint32_t lane, uint64_t pos,
 		    uint64_t lost)
 {
-	pthread_mutex_lock(&l->lock);
+	idle_thread_lock(l->idle, &l->lock);
 	if (l->n_ends == l->cap_ends) {
 		uint32_t cap = l->cap_ends ? 2 * l->cap_ends : 64;
 		struct lane_end *grown = realloc(l->ends, cap * sizeof(*grown));
@@ -349,6 +379,11 @@ bool lanes_end(struct lanes *l, int32_t tid, uint32_t *area, uint32_t *lane, uin
 	}
 	pthread_mutex_unlock(&l->lock);
 	return found;
+}
+
+void lanes_read_by(struct lanes *l, struct idle_thread *reader)
+{
+	l->idle = reader;
 }
 
 uint64_t lanes_slack_ns(const struct lanes *l)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* lanes.h: what patched instructions have written (offline/patch/layout.h), on its way to the
- * recording. A thread takes full chunks out of the areas, compresses them to a file without a name
- * and gives them back; whoever unpacks a task reads them in the order of its lane, when something
+ * recording. A thread takes full chunks out of the areas, packs them to a file without a name and
+ * gives them back; whoever unpacks a task reads them in the order of its lane, when something
  * else of the task says how far it had come. */
 #ifndef USER_PATCH_LANES_H
 #define USER_PATCH_LANES_H
@@ -41,6 +41,9 @@ struct lanes_totals {
 int lanes_new(int dir_fd, bool stamps, struct lanes **out);
 /* Ends the thread. */
 void lanes_free(struct lanes *lanes);
+/* Whoever reads them is @reader (borrowed), which may rest. Before it does. */
+struct idle_thread;
+void lanes_read_by(struct lanes *lanes, struct idle_thread *reader);
 /* Adds an area, whose shared memory is @fd, and begins as @as. All is borrowed
  * but for the mapping that is made. Returns its number, from 1, or -errno. */
 int lanes_add(struct lanes *lanes, int fd, const struct patch_shared *as,

@@ -2,22 +2,24 @@
 /* lanes_impl.h: lanes among their parts: lanes.c takes full chunks out of the areas and stores
  * them, lanes_take.c reads them again. One lock keeps the index of stored chunks, and the ends
  * that are noted. Areas are added by one thread: what it wrote of one is seen with n_areas. Chunks
- * are compressed outside of the lock, for one that is full belongs to the thread of lanes.c alone;
- * how many there are is that thread's, and what it counts may be told a little late. */
+ * are packed outside of the lock, for one that is full belongs to the thread of lanes.c alone; how
+ * many there are is that thread's, and what it counts may be told a little late. They are read and
+ * unpacked outside of it as well, for what is stored stays where it is. */
 #ifndef USER_PATCH_LANES_IMPL_H
 #define USER_PATCH_LANES_IMPL_H
 
+#include "offline/base/vec.h"
+#include "user/kernel/idle_thread.h"
 #include "user/patch/lane_index.h"
+#include "user/patch/lane_pack.h"
 #include "user/patch/lanes.h"
 #include "user/patch/tsc_clock.h"
 
 #include <pthread.h>
-#ifndef PUGMARK_NO_ZSTD
-#include <zstd.h>
-#endif
 
 /* What comes from one area. */
 struct source {
+	uint32_t number; /* from 1 */
 	struct lanes_image image;
 	uint8_t *memory;
 	size_t bytes;
@@ -42,25 +44,45 @@ struct lane_end {
 	uint64_t pos, lost;
 };
 
+/* A chunk that others refer to, in the file. */
+struct reference {
+	uint64_t off_file;
+	uint32_t bytes;
+};
+
+/* Of whoever reads chunks again. */
+struct lanes_reader {
+	struct lane_history history;
+	uint32_t reference;	       /* which is in it; UINT32_MAX: none */
+	uint8_t chunk[PATCH_CHUNK];    /* the one that is read: */
+	uint32_t area, lane, serial;   /* which; area 0: none */
+	uint8_t packed[PATCH_CHUNK];
+};
+
+/* Of the thread that stores them. */
+struct lanes_writer {
+	struct lane_history history;
+	uint8_t packed[LANE_PACKED_MOST];
+	uint32_t area; /* whose chunk is the reference, for */
+	uint32_t left; /* so many more, */
+};
+
 struct lanes {
 	pthread_mutex_t lock;
+	struct idle_thread *idle; /* the thread that reads; NULL: it does not rest */
 	pthread_t thread;
 	bool finishing;
 	struct source areas[AREAS_MAX];
 	uint32_t n_areas;
 	int fd;
 	uint64_t off_file;
-	uint8_t *room;	/* for a compressed chunk */
-	uint8_t *taken; /* one that is taken out: programs may write in theirs at any time */
-	uint8_t *chunk; /* one that is read again */
-	uint32_t chunk_area, chunk_lane, chunk_serial;
+	VEC(struct reference) references; /* under the lock */
+	struct lanes_writer *writer;
+	struct lanes_reader *reader;
 	struct lanes_totals totals;
 	struct tsc_clock *clock; /* NULL: stamps tell nothing */
 	struct lane_end *ends;
 	uint32_t n_ends, cap_ends;
-#ifndef PUGMARK_NO_ZSTD
-	ZSTD_CCtx *compress;
-#endif
 };
 
 static inline struct patch_shared *shared_of(const struct source *a)
@@ -71,11 +93,6 @@ static inline struct patch_shared *shared_of(const struct source *a)
 static inline uint8_t *chunk_of(const struct source *a, uint32_t i)
 {
 	return a->memory + PATCH_CHUNK * (size_t)(i + 1);
-}
-
-static inline uint32_t record_bytes(uint32_t head)
-{
-	return 12 + (head & PATCH_HEAD_RET ? 8 : 0) + (head & PATCH_HEAD_TARGET ? 8 : 0);
 }
 
 static inline uint32_t head_at(const uint8_t *chunk, uint32_t off)

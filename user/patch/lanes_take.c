@@ -10,29 +10,43 @@
 
 /* How long it is waited for one record to be written, and for all of an area: a program may leave
  * as many unwritten as it likes. */
-enum { TORN_MS = 50, TORN_ALL_MS = 5000, RECORD_BYTES_MOST = 28 };
+enum { TORN_MS = 50, TORN_ALL_MS = 5000 };
 
 /* So often a program may say of an area what is not so; then nothing is looked for there any more.
  */
 enum { MISSING_MAX = 4096 };
 #define NOWHERE UINT32_MAX
 
-static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk)
-{
-	uint8_t *room = s->bytes < PATCH_CHUNK ? malloc(s->bytes) : chunk;
+/* Of a lane's chunk: from @off up to @end. */
+struct chunk_part {
+	uint32_t area, lane, serial, off, end;
+};
 
-	if (!room)
-		return -ENOMEM;
-	ssize_t n = pread(l->fd, room, s->bytes, s->off_file);
-	int err = n == (ssize_t)s->bytes ? 0 : -EIO;
-#ifndef PUGMARK_NO_ZSTD
-	if (!err && room != chunk &&
-	    ZSTD_decompress(chunk, PATCH_CHUNK, room, s->bytes) != PATCH_CHUNK)
-		err = -EBADMSG;
-#endif
-	if (room != chunk)
-		free(room);
-	return err;
+/* What is in the file at @off, in the reader's chunk. */
+static int read_packed(const struct lanes *l, uint64_t off, uint32_t bytes)
+{
+	struct lanes_reader *r = l->reader;
+
+	if (pread(l->fd, r->packed, bytes, off) != (ssize_t)bytes)
+		return -EIO;
+	return lane_unpack(&r->history, r->packed, bytes, r->chunk) ? 0 : -EBADMSG;
+}
+
+/* The chunk that is stored as @s, which @reference is of, in the reader's. */
+static int read_stored(const struct lanes *l, const struct stored *s, struct reference reference)
+{
+	struct lanes_reader *r = l->reader;
+	int err = 0;
+
+	if (s->bytes == PATCH_CHUNK)
+		return pread(l->fd, r->chunk, s->bytes, s->off_file) == PATCH_CHUNK ? 0 : -EIO;
+	if (r->reference != s->reference) {
+		r->reference = UINT32_MAX;
+		err = read_packed(l, reference.off_file, reference.bytes);
+		if (!err)
+			r->reference = s->reference;
+	}
+	return err ? err : read_packed(l, s->off_file, s->bytes);
 }
 
 /* The chunk of the area that is number @serial of the lane, for now: it may be written to at any
@@ -66,55 +80,72 @@ static uint32_t *handed_of(struct source *a, uint32_t lane, uint32_t serial)
 	return &a->handed[i];
 }
 
-/* Copies chunk @serial of the lane to l->chunk, from wherever it is; at least from @off up to @end.
- * Under the lock. */
-static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
-		uint32_t end)
+/* Copies chunk @serial of the lane to the reader's, from wherever it is; at least from @off up to
+ * @end. If @handed, it is counted that this is handed over; -ENOENT: there is no such chunk, or no
+ * more of it is to be. */
+static int load(struct lanes *l, const struct chunk_part *part, bool handed)
 {
-	struct source *a = &l->areas[area - 1];
-	const struct stored *s = lane_index_find(&a->taken, lane, serial);
+	struct source *a = &l->areas[part->area - 1];
+	struct lanes_reader *r = l->reader;
+	struct reference reference = {0};
+	struct stored stored = {0};
+	uint32_t bytes = part->end - part->off, *so_far = NULL;
 
-	if (s && l->chunk_area == area && l->chunk_lane == lane && l->chunk_serial == serial)
-		return 0;
-	l->chunk_area = 0;
-	if (s) {
-		int err = unpack_stored(l, s, l->chunk);
-		if (err)
-			return err;
-		l->chunk_area = area;
-		l->chunk_lane = lane;
-		l->chunk_serial = serial;
-		return 0;
-	}
-	uint32_t i = find_here(a, lane, serial);
-	if (i == NOWHERE)
+	pthread_mutex_lock(&l->lock);
+	const struct stored *s = lane_index_find(&a->taken, part->lane, part->serial);
+	if (handed)
+		so_far = handed_of(a, part->lane, part->serial);
+	if (handed && (!so_far || bytes > PATCH_CHUNK - *so_far)) {
+		pthread_mutex_unlock(&l->lock);
 		return -ENOENT;
-	memcpy(l->chunk, chunk_of(a, i), PATCH_CHUNK_HEADER);
-	memcpy(l->chunk + off, chunk_of(a, i) + off, end - off);
+	}
+	if (handed)
+		*so_far += bytes;
+	uint32_t i = s ? NOWHERE : find_here(a, part->lane, part->serial);
+	if (s) {
+		stored = *s;
+		if (s->bytes != PATCH_CHUNK)
+			reference = l->references.at[s->reference];
+	} else if (i != NOWHERE) {
+		r->area = 0;
+		memcpy(r->chunk, chunk_of(a, i), PATCH_CHUNK_HEADER);
+		memcpy(r->chunk + part->off, chunk_of(a, i) + part->off, bytes);
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (!stored.key)
+		return i == NOWHERE ? -ENOENT : 0;
+	if (r->area == part->area && r->lane == part->lane && r->serial == part->serial)
+		return 0;
+	r->area = 0;
+	int err = read_stored(l, &stored, reference);
+	if (err)
+		return err;
+	r->area = part->area;
+	r->lane = part->lane;
+	r->serial = part->serial;
 	return 0;
 }
 
-/* Whether what l->chunk says of @off is final: a record is there, or there will be none. Behind
+/* Whether what is read says of @off is final: a record is there, or there will be none. Behind
  * PATCH_FILLED that is known once the chunk is closed. */
 static bool is_settled(const struct lanes *l, uint32_t off)
 {
-	const struct patch_chunk *header = (const void *)l->chunk;
+	const struct patch_chunk *header = (const void *)l->reader->chunk;
 
-	return head_at(l->chunk, off) ||
+	return head_at(l->reader->chunk, off) ||
 	       (off >= PATCH_FILLED && off >= header->closed && header->state != PATCH_TAKEN);
 }
 
-/* The same; waits a little for a record at @off, which is begun, to be written. */
-static int load_written(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial,
-			uint32_t off, uint32_t end)
+/* The same; waits a little for the record that @part begins with, and which is begun, to be
+ * written. */
+static int load_written(struct lanes *l, const struct chunk_part *part)
 {
-	struct source *a = &l->areas[area - 1];
+	struct source *a = &l->areas[part->area - 1];
 
 	for (int ms = 0;; ms++) {
-		pthread_mutex_lock(&l->lock);
-		int err = load(l, area, lane, serial, off, end);
-		pthread_mutex_unlock(&l->lock);
-		if (err || is_settled(l, off) || ms == TORN_MS || a->waited_ms == TORN_ALL_MS)
+		int err = load(l, part, false);
+		if (err || is_settled(l, part->off) || ms == TORN_MS ||
+		    a->waited_ms == TORN_ALL_MS)
 			return err;
 		a->waited_ms++;
 		usleep(1000);
@@ -137,7 +168,7 @@ static uint32_t behind_torn(const uint8_t *chunk, uint32_t off, uint32_t end)
 		uint32_t at = off + bytes;
 
 		while (at + 4 <= end && head_at(chunk, at) & PATCH_HEAD_SET)
-			at += record_bytes(head_at(chunk, at));
+			at += lane_record_bytes(head_at(chunk, at));
 		if (at == end || (end == PATCH_CHUNK && at >= PATCH_FILLED))
 			return off + bytes;
 	}
@@ -153,31 +184,33 @@ static void tell(struct lanes *l, const struct lanes_sink *sink, uint64_t pos, u
 		sink->stamp(sink->ctx, pos, tsc_clock_ns(l->clock, frame));
 }
 
-/* The records of l->chunk from @off to @end; with PATCH_CHUNK, of all that are there. */
-static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
-		      uint32_t end, const struct lanes_sink *sink, uint64_t *lost)
+/* The records of @part, which is loaded; with PATCH_CHUNK as its end, of all that are there. */
+static int take_records(struct lanes *l, struct chunk_part part, const struct lanes_sink *sink,
+			uint64_t *lost)
 {
-	while (off < end && off + RECORD_BYTES_MOST <= PATCH_CHUNK) {
-		if (!is_settled(l, off)) {
-			int err = load_written(l, area, lane, serial, off, end);
+	const uint8_t *chunk = l->reader->chunk;
+	const struct patch_chunk *header = (const void *)chunk;
+
+	while (part.off < part.end && part.off + LANE_RECORD_BYTES_MOST <= PATCH_CHUNK) {
+		if (!is_settled(l, part.off)) {
+			int err = load_written(l, &part);
 			if (err)
 				return err;
 		}
-		uint32_t head = head_at(l->chunk, off);
+		uint32_t off = part.off, head = head_at(chunk, off);
 
 		/* Behind PATCH_FILLED there is one only where a handler took the next chunk before
 		 * it was written. */
-		if (off >= PATCH_FILLED && !head &&
-		    off >= ((const struct patch_chunk *)l->chunk)->closed)
+		if (off >= PATCH_FILLED && !head && off >= header->closed)
 			break;
 		if (!head) {
-			off = behind_torn(l->chunk, off, end);
+			part.off = behind_torn(chunk, off, part.end);
 			l->totals.torn++;
 			++*lost;
 			continue;
 		}
-		const uint8_t *at = l->chunk + off;
-		uint32_t len = 12;
+		const uint8_t *at = chunk + off;
+		uint32_t len = LANE_RECORD_BYTES_LEAST;
 		uint64_t ret = 0, target = 0;
 		if (head & PATCH_HEAD_RET) {
 			ret = word_at(at + len);
@@ -187,31 +220,24 @@ static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t se
 			target = word_at(at + len);
 			len += 8;
 		}
-		tell(l, sink, PATCH_POSITION(serial, off), head, word_at(at + 4), ret, target);
-		off += len;
+		tell(l, sink, PATCH_POSITION(part.serial, off), head, word_at(at + 4), ret, target);
+		part.off += len;
 	}
 	return 0;
 }
 
-/* The records of chunk @serial of the lane, from @off to @end. -ENOENT: there is none, or as much
- * of it was handed over as it has. (In any order: a thread that has the ring of one that ended may
- * be unpacked before that.) */
-static int take_serial(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
-		       uint32_t end, const struct lanes_sink *sink, uint64_t *lost)
+/* The records of a part of a chunk. -ENOENT: there is none, or as much of it was handed over as it
+ * has. (In any order: a thread that has the ring of one that ended may be unpacked before that.) */
+static int take_part(struct lanes *l, const struct chunk_part *part, const struct lanes_sink *sink,
+		     uint64_t *lost)
 {
-	struct source *a = &l->areas[area - 1];
+	struct source *a = &l->areas[part->area - 1];
 
 	if (a->n_missing == MISSING_MAX)
 		return -ENOENT;
-	pthread_mutex_lock(&l->lock);
-	uint32_t *handed = handed_of(a, lane, serial);
-	bool left = handed && end - off <= PATCH_CHUNK - *handed;
-	int err = left ? load(l, area, lane, serial, off, end) : -ENOENT;
-	if (!err)
-		*handed += end - off;
-	pthread_mutex_unlock(&l->lock);
+	int err = load(l, part, true);
 	a->n_missing += err == -ENOENT;
-	return err ? err : take_chunk(l, area, lane, serial, off, end, sink, lost);
+	return err ? err : take_records(l, *part, sink, lost);
 }
 
 int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
@@ -228,7 +254,8 @@ int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uin
 	for (; serial <= last; serial++, off = PATCH_CHUNK_HEADER) {
 		uint32_t end =
 			serial == last && (uint32_t)to < PATCH_CHUNK ? (uint32_t)to : PATCH_CHUNK;
-		int err = off < end ? take_serial(l, area, lane, serial, off, end, sink, lost) : 0;
+		struct chunk_part part = {area, lane, serial, off, end};
+		int err = off < end ? take_part(l, &part, sink, lost) : 0;
 		bool is_last = serial == last; /* maybe the highest number there is */
 
 		if (err == -ENOENT) { /* numbers are the program's, and may be made up */

@@ -9,6 +9,7 @@
 #include "user/kernel/probe_links.h"
 #include "user/kernel/probes.h"
 #include "user/patch/carrier.h"
+#include "user/patch/lanes.h"
 #include "user/patch/late.h"
 #include "user/patch/remains.h"
 #include "user/proc/caught_signals.h"
@@ -63,6 +64,7 @@ struct recording_run {
 	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress, forecast_later;
 	bool deaths; /* were told of */
+	struct idle_thread coding;
 	int child_status;
 };
 
@@ -135,6 +137,12 @@ static void remove_remains(const struct recorder_options *o)
 			failed, failed == 1 ? "" : "es");
 }
 
+/* Patched instructions tell more than can be coded while they do. */
+static bool codes_later(const struct recorder_options *o)
+{
+	return o->coding == CODING_LATER || (o->coding == CODING_BY_CARRIER && o->carrier);
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -142,6 +150,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	const char *changed;
 	char byte;
 	int err = catch_signals(run, diag);
+	struct idle_thread *coding = codes_later(o) ? &run->coding : NULL;
 
 	remove_remains(o);
 	for (uint32_t m = 0; !err && m < o->n_modules && m < BATCH_MODULES; m++)
@@ -181,11 +190,13 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = recording_writer_open(o, run->now.spans, &run->writer, diag);
 	if (!err && o->carrier)
 		err = carrier_new(o, run->now.spans, run->probes, later, &run->carrier, diag);
-	if (!err && o->carrier)
+	if (!err && o->carrier) {
 		recording_writer_lanes(run->writer, carrier_lanes(run->carrier));
+		lanes_read_by(carrier_lanes(run->carrier), coding);
+	}
 	if (!err)
-		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
-				      diag);
+		err = collector_start(o, run->probes, run->writer, coding, run->notify_fd,
+				      &run->collector, diag);
 	if (!err && run->capturing)
 		err = capturing_open(run->capturing,
 				     recording_writer_create(run->writer, "captures"), diag);
@@ -403,6 +414,26 @@ static void finish_capturing(struct recording_run *run, struct recorder_result *
 	}
 }
 
+/* Writes what is left; returns 0 or the first error of writing. */
+static int finish_coding(struct recording_run *run)
+{
+	struct progress progress;
+	uint64_t before_ns = clock_now_ns();
+	char text[128];
+
+	progress_start(&progress, "coding what was recorded", collector_waiting(run->collector),
+		       run->options->quiet);
+	int err = collector_finish(run->collector, &progress);
+	progress_end(&progress);
+	double s = (clock_now_ns() - before_ns) / 1e9;
+	if (s < 1 || run->options->quiet)
+		return err;
+	snprintf(text, sizeof(text),
+		 "%.1f s for what was not coded while the machine had other work", s);
+	voice_say(&run->voice, "", text);
+	return err;
+}
+
 /* Nothing is recorded from here on; what is in the rings is written. */
 static void stop(struct recording_run *run, struct recorder_result *done)
 {
@@ -421,7 +452,7 @@ static void stop(struct recording_run *run, struct recorder_result *done)
 	end_notes(&run->voice, run->probes, run->callers, run->carrier);
 	if (run->capturing)
 		finish_capturing(run, done);
-	int write_err = collector_finish(run->collector);
+	int write_err = finish_coding(run);
 	if (write_err) {
 		done->write_err = write_err;
 		done->why = STOP_DISK;

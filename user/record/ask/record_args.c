@@ -143,6 +143,17 @@ static int take_on_full(void *args, const char *text)
 	return EXIT_OK;
 }
 
+static int take_coding(void *args, const char *text)
+{
+	struct record_args *a = args;
+	bool now = !strcmp(text, "now");
+
+	if (!now && strcmp(text, "later") != 0)
+		return command_usage("record", "--live-coding takes now or later");
+	a->options.coding = now ? CODING_NOW : CODING_LATER;
+	return EXIT_OK;
+}
+
 static int take_twin(void *args, const char *text)
 {
 	struct record_args *a = args;
@@ -266,6 +277,11 @@ static const struct option_row record_options[] = {
 	 .help = "where patched instructions find no room: count what is lost, or\n"
 		 "wait for room (lose)",
 	 .word = take_on_full},
+	{"live-coding", .value = "now|later",
+	 .help = "bring events to the recording's form as they come, or while the\n"
+		 "machine has nothing else to do and the rest at the end (now; with\n"
+		 "patched instructions later)",
+	 .word = take_coding},
 	{"lane-memory", .value = "MIB",
 	 .help = "room for them in each patched process (64), beside 256 KiB a\n"
 		 "thread",

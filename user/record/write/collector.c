@@ -3,9 +3,11 @@
  * know. */
 #include "user/record/write/collector_impl.h"
 
+#include "user/cli/progress.h"
 #include "user/kernel/ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +33,15 @@ uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max)
 
 void collector_flush(struct collector *c)
 {
-	pthread_mutex_lock(&c->lock);
+	idle_thread_hurry(c->idle);
+	collector_lock(c);
 	unsigned mine = ++c->n_flushes;
 	bool done = false;
 	for (int ms = 0; !done && ms < 1000; ms++) {
 		pthread_mutex_unlock(&c->lock);
 		usleep(1000);
-		pthread_mutex_lock(&c->lock);
-		done = (int)(c->n_flushed - mine) >= 0 && !c->n_queue && !c->writing;
+		collector_lock(c);
+		done = (int)(c->n_flushed - mine) >= 0 && !c->queue.n && !c->writing;
 		if (done && c->keeping) {
 			c->settling = true;
 			pthread_cond_broadcast(&c->changed);
@@ -46,6 +49,7 @@ void collector_flush(struct collector *c)
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
+	idle_thread_may_rest(c->idle);
 }
 
 /* A chunk that was full is soon followed by another one. */
@@ -61,22 +65,30 @@ static void *write_main(void *context)
 {
 	struct collector *c = context;
 
-	collector_go_first();
+	if (!c->idle)
+		collector_go_first();
 	for (;;) {
+		int err;
+
+		if (c->idle)
+			idle_thread_rest(c->idle);
 		pthread_mutex_lock(&c->lock);
-		struct chunk *chunk = chunk_wait(c);
-		if (!chunk && !c->keeping) {
+		struct queued next = chunk_wait(c);
+		if (!next.len && !c->keeping) {
 			pthread_mutex_unlock(&c->lock);
 			return NULL;
 		}
 		c->writing = true;
 		pthread_mutex_unlock(&c->lock);
 
-		int err = write_chunk(c, chunk);
+		struct chunk *chunk = chunk_get(c, next, &err);
+		if (!err)
+			err = write_chunk(c, chunk);
+		atomic_fetch_sub(&c->waiting, next.len);
 
 		pthread_mutex_lock(&c->lock);
-		if (chunk)
-			c->free[c->n_free++] = chunk;
+		if (next.chunk)
+			c->free[c->n_free++] = next.chunk;
 		c->keeping = recording_writer_keeps(c->writer);
 		c->settling = false;
 		clock_gettime(CLOCK_MONOTONIC, &c->keeps_until);
@@ -95,6 +107,10 @@ static void collector_free(struct collector *c)
 	ring_close(c->process);
 	for (unsigned i = 0; i < CHUNKS; i++)
 		free(c->chunks[i].data);
+	free(c->again.data);
+	VEC_FREE(&c->queue);
+	if (c->backlog_fd >= 0)
+		close(c->backlog_fd);
 	free(c->pending);
 	free(c->hits);
 	maps_watch_free(c->maps);
@@ -105,8 +121,8 @@ static void collector_free(struct collector *c)
 }
 
 int collector_start(const struct recorder_options *options, struct probes *probes,
-		    struct recording_writer *writer, int notify_fd, struct collector **out,
-		    struct pugmark_diag *diag)
+		    struct recording_writer *writer, struct idle_thread *idle, int notify_fd,
+		    struct collector **out, struct pugmark_diag *diag)
 {
 	struct collector *c = calloc(1, sizeof(*c));
 	bool short_of_memory = false;
@@ -117,6 +133,8 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 		return -ENOMEM;
 	c->probes = probes;
 	c->writer = writer;
+	c->idle = idle;
+	c->backlog_fd = idle ? open(options->output, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
 	c->notify_fd = notify_fd;
 	c->stall_ms = options->debug_stall_ms;
 	if (options->max_overhead > 0 || options->forecast) {
@@ -157,12 +175,24 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	return 0;
 }
 
-int collector_finish(struct collector *c)
+uint64_t collector_waiting(struct collector *c)
 {
-	pthread_mutex_lock(&c->lock);
+	return atomic_load(&c->waiting);
+}
+
+int collector_finish(struct collector *c, struct progress *progress)
+{
+	idle_thread_hurry(c->idle);
+	collector_lock(c);
 	c->finishing = true;
 	pthread_mutex_unlock(&c->lock);
 	pthread_join(c->drain_thread, NULL);
+	for (uint64_t left = progress->total, now; left; left = now) {
+		usleep(20000);
+		now = collector_waiting(c);
+		if (now < left)
+			progress_step(progress, left - now);
+	}
 	pthread_join(c->write_thread, NULL);
 	int err = c->err;
 	collector_free(c);
@@ -178,7 +208,7 @@ void collector_note(struct collector *c, const char *text)
 {
 	char *both = NULL;
 
-	pthread_mutex_lock(&c->lock);
+	collector_lock(c);
 	if (asprintf(&both, "%s%s%s", c->note ? c->note : "", c->note ? "; " : "", text) >= 0) {
 		free(c->note);
 		c->note = both;

@@ -6,19 +6,24 @@
 #ifndef USER_COLLECTOR_H
 #define USER_COLLECTOR_H
 
+#include "user/kernel/idle_thread.h"
 #include "user/kernel/probes.h"
 #include "user/record/write/recording_writer.h"
 
 struct collector;
 
-/* Borrows @probes and @writer until it is finished. @notify_fd: an eventfd that is told when
- * writing has failed. */
+/* Borrows @probes, @writer and @idle until it is finished. @idle: the thread that writes, which
+ * rests while the machine has other work; NULL: it goes first. @notify_fd: an eventfd that is told
+ * when writing has failed. */
 int collector_start(const struct recorder_options *options, struct probes *probes,
-		    struct recording_writer *writer, int notify_fd, struct collector **out,
-		    struct pugmark_diag *diag);
-/* After probes_stop(): drains and writes all that is left, ends both threads, frees. Returns 0 or
- * the first error of writing. */
-int collector_finish(struct collector *c);
+		    struct recording_writer *writer, struct idle_thread *idle, int notify_fd,
+		    struct collector **out, struct pugmark_diag *diag);
+/* How many bytes of the rings wait to be written. */
+uint64_t collector_waiting(struct collector *c);
+/* After probes_stop(): drains and writes all that is left, ends both threads, frees. @progress (of
+ * as many bytes as wait) is stepped. Returns 0 or the first error of writing. */
+struct progress;
+int collector_finish(struct collector *c, struct progress *progress);
 /* The first error of writing so far. */
 int collector_error(const struct collector *c);
 /* How often a site was hit, and how often the stack was sent with it. */

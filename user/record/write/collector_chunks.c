@@ -3,16 +3,58 @@
  * wait in a queue to be written, and are free again. */
 #include "user/record/write/collector_impl.h"
 
+#include "offline/base/write_all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Puts the current chunk behind what is in the file, so that it is free at once. */
+static bool put_aside(struct collector *c, struct queued *queued)
+{
+	*queued = (struct queued){.off_file = c->backlog_end, .len = c->current->len};
+	if (c->backlog_fd < 0 ||
+	    pwrite_all(c->backlog_fd, c->current->data, c->current->len, c->backlog_end))
+		return false;
+	c->backlog_end += c->current->len;
+	return true;
+}
+
+/* Queues the current chunk, if there is anything in it. */
+static void hand_over(struct collector *c)
+{
+	struct queued queued = {c->current, 0, c->current ? c->current->len : 0};
+	bool aside = false;
+
+	if (!queued.len)
+		return;
+	collector_lock(c);
+	bool full = !c->n_free;
+	pthread_mutex_unlock(&c->lock);
+	if (full)
+		aside = put_aside(c, &queued);
+	if (full && !aside)
+		queued = (struct queued){c->current, 0, c->current->len};
+	collector_lock(c);
+	if (VEC_PUSH(&c->queue, queued)) {
+		atomic_fetch_add(&c->waiting, queued.len);
+		pthread_cond_broadcast(&c->changed);
+	} else {
+		collector_fail(c, -ENOMEM);
+		aside = true; /* nothing more is written */
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (aside)
+		c->current->len = 0;
+	else
+		c->current = NULL;
+}
 
 void chunk_turn(struct collector *c, bool wait)
 {
-	pthread_mutex_lock(&c->lock);
-	if (c->current && c->current->len) {
-		c->queue[c->n_queue++] = c->current;
-		c->current = NULL;
-		pthread_cond_broadcast(&c->changed);
-	}
+	hand_over(c);
+	collector_lock(c);
 	while (!c->current && wait && !c->n_free)
 		pthread_cond_wait(&c->changed, &c->lock);
 	if (!c->current && c->n_free) {
@@ -55,18 +97,39 @@ void collector_fail(struct collector *c, int err)
 		c->finishing = true;
 }
 
-struct chunk *chunk_wait(struct collector *c)
+struct queued chunk_wait(struct collector *c)
 {
 	bool late = false;
 
-	while (!c->n_queue && !c->drained && !(c->keeping && (c->settling || late)))
+	while (!c->queue.n && !c->drained && !(c->keeping && (c->settling || late)))
 		if (!c->keeping)
 			pthread_cond_wait(&c->changed, &c->lock);
 		else
 			late = pthread_cond_timedwait(&c->changed, &c->lock, &c->keeps_until);
-	if (!c->n_queue)
+	if (!c->queue.n)
+		return (struct queued){0};
+	struct queued queued = c->queue.at[0];
+	memmove(c->queue.at, c->queue.at + 1, --c->queue.n * sizeof(*c->queue.at));
+	return queued;
+}
+
+struct chunk *chunk_get(struct collector *c, struct queued queued, int *err)
+{
+	*err = 0;
+	if (queued.chunk || !queued.len)
+		return queued.chunk;
+	if (!c->again.data)
+		c->again.data = malloc(CHUNK_BYTES);
+	if (!c->again.data)
+		*err = -ENOMEM;
+	else if (pread(c->backlog_fd, c->again.data, queued.len, queued.off_file) !=
+		 (ssize_t)queued.len)
+		*err = -EIO;
+	if (*err)
 		return NULL;
-	struct chunk *chunk = c->queue[0];
-	memmove(c->queue, c->queue + 1, --c->n_queue * sizeof(*c->queue));
-	return chunk;
+	c->again.len = queued.len;
+	/* The disk is given back what nobody reads again. */
+	fallocate(c->backlog_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, queued.off_file,
+		  queued.len);
+	return &c->again;
 }

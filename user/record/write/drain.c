@@ -86,7 +86,7 @@ static void consume(struct collector *c, struct ring_reader *ring)
 {
 	if (ring_consume(ring) != -EBADMSG)
 		return;
-	pthread_mutex_lock(&c->lock);
+	collector_lock(c);
 	collector_fail(c, -EBADMSG);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -129,7 +129,7 @@ static void pass_note(struct collector *c)
 {
 	char *note = NULL;
 
-	pthread_mutex_lock(&c->lock);
+	collector_lock(c);
 	if (chunk_has_room(c)) {
 		note = c->note;
 		c->note = NULL;
@@ -165,7 +165,7 @@ static void drain_last(struct collector *c)
 /* Hands over what was drained, if somebody waits for it. */
 static void pass_flush(struct collector *c)
 {
-	pthread_mutex_lock(&c->lock);
+	collector_lock(c);
 	unsigned asked = c->n_flushes;
 	bool due = asked != c->n_flushed;
 	pthread_mutex_unlock(&c->lock);
@@ -173,7 +173,7 @@ static void pass_flush(struct collector *c)
 		return;
 	drain(c); /* what came before it was asked for */
 	chunk_turn(c, false);
-	pthread_mutex_lock(&c->lock);
+	collector_lock(c);
 	c->n_flushed = asked;
 	pthread_mutex_unlock(&c->lock);
 }
@@ -224,12 +224,12 @@ void *collector_drain(void *context)
 			chunk_turn(c, false);
 		wait_ns = next_wait_ns(c, before, wait_ns);
 		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
-		pthread_mutex_lock(&c->lock);
+		collector_lock(c);
 		finishing = c->finishing;
 		pthread_mutex_unlock(&c->lock);
 	}
 	drain_last(c);
-	pthread_mutex_lock(&c->lock);
+	collector_lock(c);
 	c->drained = true;
 	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
