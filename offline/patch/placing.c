@@ -257,7 +257,8 @@ static uint32_t insn_at(const struct pugmark_model *m, uint32_t block, uint64_t 
 }
 
 /* Whether an event of the site in @block comes with a stack in any case. Where only the second
- * return of setjmp does, its trampoline can tell that one by rax; not where it keeps flags there. */
+ * return of setjmp does, its trampoline can tell that one by rax; not where it keeps flags there.
+ */
 static bool needs_probe(const struct finder *f, const struct pugmark_plan_site *site,
 			uint32_t block)
 {

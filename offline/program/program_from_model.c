@@ -135,7 +135,8 @@ static uint32_t up_to_system_call(const struct maker *m, const struct pugmark_bl
 }
 
 /* Whether @block is where setjmp returns to, and nothing but that, with what it has said in rax in
- * the first @n instructions. getcontext, vfork and others return twice and say it in another way. */
+ * the first @n instructions. getcontext, vfork and others return twice and say it in another way.
+ */
 static bool says_again(const struct maker *m, const struct pugmark_block *block, uint32_t index,
 		       uint32_t n)
 {

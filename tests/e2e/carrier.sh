@@ -258,6 +258,23 @@ for ((i = 0; i < 200; i++)); do
 done
 claim 'a program whose recorder was killed does what it would' same plain killed
 
+# Coded as it comes, or later: the same. Other work keeps all processors busy, so that nothing is coded
+# before the end.
+told now --live-coding now --carrier patch --on-full wait -- ./program 100000
+hogs=()
+for ((i = 0; i < $(nproc) + 1; i++)); do
+	(trap - EXIT && exec timeout 60 sh -c 'while :; do :; done') &
+	hogs+=($!)
+done
+started+=("${hogs[@]}")
+told later --live-coding later --carrier patch --on-full wait -- ./program 100000
+kill "${hogs[@]}"
+wait "${hogs[@]}" 2>/dev/null
+claim 'what is coded later is what is coded at once' same now later
+claim 'and whole' grep -q '^complete' later.verdict
+run 2 record --live-coding soon -o rec -- ./program
+claim 'when it is to be coded is now or later' grep -q 'live-coding takes now or later' err
+
 # No room: what is lost is told.
 "$PUGMARK" record -q -o rec --no-times --carrier patch --lane-memory 0.5 -- ./program 300000 >out 2>err
 claim 'what is lost is said' grep -q 'events were lost' err

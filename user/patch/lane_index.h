@@ -11,8 +11,8 @@
 struct stored {
 	uint64_t key; /* lane and number; 0: none */
 	uint64_t off_file;
-	uint32_t bytes;	 /* PATCH_CHUNK: as it was */
-	uint32_t handed; /* how many bytes of it were handed over */
+	uint32_t bytes;	    /* PATCH_CHUNK: as it was */
+	uint32_t handed;    /* how many bytes of it were handed over */
 	uint32_t reference; /* which it was packed by, or is */
 };
 

@@ -30,11 +30,11 @@ _Static_assert(sizeof(struct packed) == LANE_PACKED_HEADER, "the chunk's header 
 
 struct walk {
 	struct lane_history *history;
-	uint8_t *now;		 /* where the next record is noted */
-	const uint8_t *expected; /* what was noted of it before; NULL: nothing */
+	uint8_t *now;			/* where the next record is noted */
+	const uint8_t *expected;	/* what was noted of it before; NULL: nothing */
 	uint64_t frame, expected_frame; /* of the records before these */
-	uint32_t head;		 /* of the record before */
-	uint64_t code;		 /* the address that was written last */
+	uint32_t head;			/* of the record before */
+	uint64_t code;			/* the address that was written last */
 };
 
 static inline uint32_t load32(const void *at)
@@ -218,8 +218,7 @@ static bool is_zero(const uint8_t *from, const uint8_t *to)
 /* Whether another record may be at @off. */
 static bool may_follow(uint32_t off, uint32_t closed)
 {
-	return off < PATCH_FILLED ||
-	       (off < closed && off + LANE_RECORD_BYTES_MOST <= PATCH_CHUNK);
+	return off < PATCH_FILLED || (off < closed && off + LANE_RECORD_BYTES_MOST <= PATCH_CHUNK);
 }
 
 int lane_pack(struct lane_history *history, const uint8_t *chunk, bool refers, bool ended,

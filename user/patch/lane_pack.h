@@ -44,14 +44,14 @@ static inline uint32_t lane_record_bytes(uint32_t head)
 }
 
 /* Packs the full @chunk, in a program's memory, which it may write to at any time, into
- * @packed[LANE_PACKED_MOST]. @refers: by the reference; else it becomes the next one. @ended: nobody
- * will write what is not written yet. Returns the bytes of it, 0: a record is begun and not yet
- * written, or -1: it is not what patched instructions write, or would become no smaller. After
+ * @packed[LANE_PACKED_MOST]. @refers: by the reference; else it becomes the next one. @ended:
+ * nobody will write what is not written yet. Returns the bytes of it, 0: a record is begun and not
+ * yet written, or -1: it is not what patched instructions write, or would become no smaller. After
  * either, the reference is as it was. */
 int lane_pack(struct lane_history *history, const uint8_t *chunk, bool refers, bool ended,
 	      uint8_t *packed);
-/* The @chunk[PATCH_CHUNK] of which @packed was made, by the same reference; if it refers to none, it
- * becomes the next one. Behind its last record there are zeros. False: it was made of none. */
+/* The @chunk[PATCH_CHUNK] of which @packed was made, by the same reference; if it refers to none,
+ * it becomes the next one. Behind its last record there are zeros. False: it was made of none. */
 bool lane_unpack(struct lane_history *history, const uint8_t *packed, uint32_t bytes,
 		 uint8_t *chunk);
 

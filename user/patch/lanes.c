@@ -97,8 +97,9 @@ static const struct patch_chunk *packed_header(const struct lanes *l, const stru
 {
 	const uint8_t *packed = l->writer->packed;
 
-	return (const struct patch_chunk *)(packed + (stored->bytes == PATCH_CHUNK ?
-						      0 : LANE_PACKED_HEADER));
+	return (const struct patch_chunk *)(packed + (stored->bytes == PATCH_CHUNK
+							      ? 0
+							      : LANE_PACKED_HEADER));
 }
 
 /* Takes a full chunk out and gives it back empty. Where that cannot be it stays as it is. */

@@ -53,9 +53,9 @@ struct reference {
 /* Of whoever reads chunks again. */
 struct lanes_reader {
 	struct lane_history history;
-	uint32_t reference;	       /* which is in it; UINT32_MAX: none */
-	uint8_t chunk[PATCH_CHUNK];    /* the one that is read: */
-	uint32_t area, lane, serial;   /* which; area 0: none */
+	uint32_t reference;	     /* which is in it; UINT32_MAX: none */
+	uint8_t chunk[PATCH_CHUNK];  /* the one that is read: */
+	uint32_t area, lane, serial; /* which; area 0: none */
 	uint8_t packed[PATCH_CHUNK];
 };
 

@@ -144,8 +144,7 @@ static int load_written(struct lanes *l, const struct chunk_part *part)
 
 	for (int ms = 0;; ms++) {
 		int err = load(l, part, false);
-		if (err || is_settled(l, part->off) || ms == TORN_MS ||
-		    a->waited_ms == TORN_ALL_MS)
+		if (err || is_settled(l, part->off) || ms == TORN_MS || a->waited_ms == TORN_ALL_MS)
 			return err;
 		a->waited_ms++;
 		usleep(1000);

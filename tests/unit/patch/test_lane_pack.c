@@ -32,9 +32,14 @@ static uint32_t next(uint64_t *seed)
 /* How the record at @at[28] looks that the program writes next. */
 static uint32_t write_record(struct program *p, uint8_t *at)
 {
-	static const uint32_t kinds[] = {0, PATCH_HEAD_RET, PATCH_HEAD_TARGET, PATCH_HEAD_TAKEN,
-					 PATCH_HEAD_RET | PATCH_HEAD_TARGET, PATCH_HEAD_RET,
-					 PATCH_HEAD_STAMP, PATCH_HEAD_STAMP | PATCH_HEAD_RET};
+	static const uint32_t kinds[] = {0,
+					 PATCH_HEAD_RET,
+					 PATCH_HEAD_TARGET,
+					 PATCH_HEAD_TAKEN,
+					 PATCH_HEAD_RET | PATCH_HEAD_TARGET,
+					 PATCH_HEAD_RET,
+					 PATCH_HEAD_STAMP,
+					 PATCH_HEAD_STAMP | PATCH_HEAD_RET};
 	bool random = p->random_of && next(&p->seed) % p->random_of == 0;
 	uint32_t state = random ? next(&p->seed) % 4000 : p->state;
 	uint32_t head = PATCH_HEAD_SET | kinds[state * 7 % (random ? 8 : 6)] | state;

@@ -111,13 +111,23 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *frame, void *co
 	return _URC_NO_REASON;
 }
 
+/* A breakpoint was executed; else it was a step. The place tells, since not every virtual machine
+ * says in the signal which of both it was. */
+static bool is_breakpoint(const uint8_t *behind)
+{
+	uint64_t off = behind - 1 - w.memory;
+
+	return off == PATCH_CODE_START + pugmark_patch_rare || off == w.made[w.sites[0]].tail[0] ||
+	       off == w.made[w.sites[1]].tail[0];
+}
+
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
 	const uint8_t *code = (const uint8_t *)r[REG_RIP];
 
-	(void)sig;
-	if (info->si_code != TRAP_TRACE) {
+	(void)sig, (void)info;
+	if (is_breakpoint(code)) {
 		if ((uint64_t)r[REG_RIP] - 1 == w.code.runtime + pugmark_patch_rare)
 			now.rare++;
 		else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* collector.h: two threads that bring what the rings hold to the recording. One drains the rings
- * into chunks on a timed poll; the other writes full chunks. When no chunk is free (the disk
- * stalls) the rings are left to fill, and the kernel counts for each task what no longer fits:
- * there is one place where events are lost, and it counts. */
+ * into chunks on a timed poll; the other writes full chunks. Where that one rests while the machine
+ * is busy, chunks that wait go to a file. When no chunk is free (the disk stalls) the rings are
+ * left to fill, and the kernel counts for each task what no longer fits: there is one place where
+ * events are lost, and it counts. */
 #ifndef USER_COLLECTOR_H
 #define USER_COLLECTOR_H
 

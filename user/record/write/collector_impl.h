@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* collector_impl.h: the collector among its parts: collector_chunks.c hands chunks from one of its
  * threads to the other, drain.c is the thread that fills them, collector.c has the one that writes
- * them, and what others ask of both. Memory is bounded: CHUNKS chunks and the one that is written, a
- * table of pending process records, a table of processes. While the thread that writes rests, what
- * it has not come to yet goes to a file without a name. */
+ * them, and what others ask of both. Memory is bounded: CHUNKS chunks and the one that is written,
+ * a table of pending process records, a table of processes. While the thread that writes rests,
+ * what it has not come to yet goes to a file without a name. */
 #ifndef USER_COLLECTOR_IMPL_H
 #define USER_COLLECTOR_IMPL_H
 
@@ -53,7 +53,7 @@ struct collector {
 	VEC(struct queued) queue;
 	unsigned n_free;
 	unsigned n_flushes, n_flushed; /* asked for, and handed over to be written */
-	struct idle_thread *idle; /* the thread that writes, which rests; NULL: it does not */
+	struct idle_thread *idle;      /* the thread that writes, which rests; NULL: it does not */
 	bool writing;
 	bool keeping;		     /* the writer keeps something back until more comes, */
 	bool settling;		     /* or somebody wants it, */
@@ -67,7 +67,7 @@ struct collector {
 	_Atomic uint32_t n_hits;	  /* from here on none */
 	_Atomic uint32_t hits_generation; /* those of others are not counted */
 
-	int backlog_fd; /* -1: there is none */
+	int backlog_fd;	    /* -1: there is none */
 	struct chunk again; /* of the thread that writes: what was there */
 
 	/* Of the draining thread. */
@@ -99,8 +99,8 @@ void chunk_turn(struct collector *c, bool wait);
 bool chunk_has_room(const struct collector *c);
 /* Appends an entry. The caller has seen that there is room. */
 void *chunk_add(struct collector *c, const void *data, uint32_t bytes);
-/* Waits for something to write, whose chunk is NULL and which has no bytes where it is what was kept
- * back, or, if that is nothing, where nothing more comes. Under the lock. */
+/* Waits for something to write, whose chunk is NULL and which has no bytes where it is what was
+ * kept back, or, if that is nothing, where nothing more comes. Under the lock. */
 struct queued chunk_wait(struct collector *c);
 /* The chunk of what was waited for, from wherever it is. Returns NULL: there is none, with @err 0,
  * or it cannot be read. Outside of the lock. */
