@@ -14,6 +14,10 @@
 
 #define KEPT_S 1 /* what is kept back waits so long at most */
 
+/* A program that is started is looked at when its first stack is written: it must still be there.
+ * So long is nothing put off. */
+#define STARTED_NS 1000000000ull
+
 struct site_hits *collector_hits(struct collector *c)
 {
 	return c->hits;
@@ -70,7 +74,7 @@ static void *write_main(void *context)
 	for (;;) {
 		int err;
 
-		if (c->idle)
+		if (c->idle && clock_now_ns() >= c->rests_from_ns)
 			idle_thread_rest(c->idle);
 		pthread_mutex_lock(&c->lock);
 		struct queued next = chunk_wait(c);
@@ -134,6 +138,7 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	c->probes = probes;
 	c->writer = writer;
 	c->idle = idle;
+	c->rests_from_ns = options->argv ? clock_now_ns() + STARTED_NS : 0;
 	c->backlog_fd = idle ? open(options->output, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
 	c->notify_fd = notify_fd;
 	c->stall_ms = options->debug_stall_ms;

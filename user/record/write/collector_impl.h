@@ -54,6 +54,7 @@ struct collector {
 	unsigned n_free;
 	unsigned n_flushes, n_flushed; /* asked for, and handed over to be written */
 	struct idle_thread *idle;      /* the thread that writes, which rests; NULL: it does not */
+	uint64_t rests_from_ns;	       /* not before */
 	bool writing;
 	bool keeping;		     /* the writer keeps something back until more comes, */
 	bool settling;		     /* or somebody wants it, */
