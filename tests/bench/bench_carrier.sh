@@ -18,6 +18,7 @@ top=$PWD
 pieces='gzip-c gzip-d lua sqlite3 git-log git-stat python redis nginx postgres'
 . tests/bench/lib.sh
 . tests/services/servers.sh
+. tests/bench/with_pg.sh
 needs_recording
 rounds=${ROUNDS:-3} scale=${SCALE:-1} probed=${PROBED:-1} failed=0
 cd "$tmp" || exit 1
@@ -105,8 +106,21 @@ prepare_python() {
 	PY
 	work=(-S work.py)
 }
+uftrace_adds() { # NAME: ms beyond the plain run, in a -pg build under uftrace; none: nothing is known
+	mkdir -p pg
+	case $1 in
+	lua) lua_with_pg "$tmp/pg/program" ;;
+	sqlite3) sqlite_with_pg "$tmp/pg/program" ;;
+	*) false ;;
+	esac && command -v uftrace >/dev/null || return
+	for ((k = 0; k < rounds; k++)); do
+		took uftrace record --force -d uftrace.data ./pg/program "${work[@]}" >>uftrace.times || return
+		rm -rf uftrace.data
+	done
+	calc "$(median uftrace.times) - $(median plain.times)" 6
+}
 bench_program() { # NAME
-	local carrier events trapped reasons line
+	local carrier events trapped reasons line by_uftrace over
 	work=() options=()
 	rm -f program ./*.times
 	"prepare_$1" && [ -x program ] || { echo "$1: not installed"; return 0; }
@@ -127,12 +141,19 @@ bench_program() { # NAME
 		cp plain.times probe.times
 	fi
 	unset PYTHONHOME
+	by_uftrace=$(uftrace_adds "$1" 2>>noise)
 	line=$(awk -v n="$1" -v e="$events" -v p="$(median plain.times)" -v q="$(median patch.times)" \
 		-v t="$(median timed.times)" -v r="$(median probe.times)" -v l="${trapped:-0}" -v w="$reasons" 'BEGIN {
 			printf "%-9s %11d %9.0f %6.2f %6.2f %7.1f %6.2f %8s  %s", n, e, p, q / p, t / p, r / p,
 				(q - p) * 1e6 / e, l, w }')
 	echo "$line"
 	read -r _ _ _ p t r e _ <<<"$line"
+	if [ -n "$by_uftrace" ]; then
+		over=$(awk -v u="$by_uftrace" -v p="$(median plain.times)" -v q="$(median patch.times)" \
+			'BEGIN { a = q - p; if (a < p / 100) a = p / 100; printf "%.1f", u / a }')
+		echo "$1: uftrace adds $by_uftrace ms, $over times what patches add (or a hundredth of the run, if that is more)"
+		record "$1" uftrace over_patch "$over" times
+	fi
 	[ "$1" = git-stat ] || echo "$p $t" >>ratios # the geometric mean is of the six that are asked for
 	record "$1" patch slowdown "$p" times
 	record "$1" patch-timed slowdown "$t" times
