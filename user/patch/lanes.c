@@ -26,6 +26,10 @@ enum { REFERRED_MAX = 64 };
 /* How often it is looked for chunks whose threads are no more. */
 #define RECLAIM_NS 100000000ull
 
+/* How long threads wait where the disk has no room. What a lane has stored is read when something
+ * tells how far it had come by then; that may be long, and meanwhile nothing is given back. */
+#define NO_ROOM_NS 1000000000ull
+
 /* Whether no record of the full @chunk is still being written: a signal's handler may run while one
  * is, and fill the rest. */
 static bool is_whole(const uint8_t *chunk)
@@ -114,6 +118,10 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	    !pack(l, a, i, was == PATCH_ENDED, &stored))
 		return false;
 	const struct patch_chunk *header = packed_header(l, &stored);
+	if (!disk_room_has(&l->room, stored.bytes)) {
+		l->no_room = true;
+		return false;
+	}
 	if (pwrite_all(l->fd, l->writer->packed, stored.bytes, l->off_file))
 		return false;
 	idle_thread_lock(l->idle, &l->lock);
@@ -132,7 +140,8 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 		l->totals.bytes += PATCH_CHUNK;
 		l->totals.stored += stored.bytes;
 	}
-	l->off_file += stored.bytes;
+	/* What is read is given back to the disk in whole blocks. */
+	l->off_file += (stored.bytes + LANES_BLOCK - 1) / LANES_BLOCK * LANES_BLOCK;
 	pthread_mutex_unlock(&l->lock);
 	return noted;
 }
@@ -193,7 +202,7 @@ static bool has_room_for(const struct source *a, uint32_t n_chunks)
 /* Threads hold @held chunks that they fill, and may do so for ever: beside these there is always
  * room for as many as it began with. Where that cannot be, and nothing is to come back, there is
  * nothing to wait for either. */
-static void make_room(struct source *a, uint32_t held, uint32_t idle)
+static void make_room(const struct lanes *l, struct source *a, uint32_t held, uint32_t idle)
 {
 	struct patch_shared *shared = shared_of(a);
 	uint64_t now_ns = clock_now_ns();
@@ -212,7 +221,8 @@ static void make_room(struct source *a, uint32_t held, uint32_t idle)
 		__atomic_store_n(&shared->n_chunks, want, __ATOMIC_RELEASE);
 		idle++;
 	}
-	__atomic_store_n(&shared->waits, a->waits && idle, __ATOMIC_RELAXED);
+	bool comes = idle && now_ns - l->room_ns < NO_ROOM_NS;
+	__atomic_store_n(&shared->waits, a->waits && comes, __ATOMIC_RELAXED);
 	if (idle)
 		__atomic_store_n(&shared->full, 0, __ATOMIC_RELAXED);
 }
@@ -220,6 +230,9 @@ static void make_room(struct source *a, uint32_t held, uint32_t idle)
 static uint32_t pass(struct lanes *l)
 {
 	uint32_t taken = 0;
+	bool had_no_room = l->no_room;
+
+	l->no_room = false;
 
 	for (uint32_t k = 0; k < __atomic_load_n(&l->n_areas, __ATOMIC_ACQUIRE); k++) {
 		struct source *a = &l->areas[k];
@@ -230,8 +243,15 @@ static uint32_t pass(struct lanes *l)
 			taken += take_out(l, a, i);
 			held += *(uint32_t *)chunk_of(a, i) == PATCH_TAKEN;
 		}
-		make_room(a, held, a->n_chunks - held);
+		make_room(l, a, held, a->n_chunks - held);
 	}
+	/* Threads that wait for room keep the machine busy. */
+	if (l->no_room)
+		idle_thread_hurry(l->idle);
+	else if (had_no_room)
+		idle_thread_may_rest(l->idle);
+	if (!l->no_room)
+		l->room_ns = clock_now_ns();
 	return taken;
 }
 
@@ -267,6 +287,9 @@ int lanes_new(int dir_fd, bool stamps, struct lanes **out)
 	l->fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (l->fd < 0)
 		err = -errno;
+	else
+		l->room = disk_room_begin(l->fd);
+	l->room_ns = clock_now_ns();
 	l->writer = calloc(1, sizeof(*l->writer));
 	l->reader = calloc(1, sizeof(*l->reader));
 	if (stamps)

@@ -9,6 +9,7 @@
 #define USER_PATCH_LANES_IMPL_H
 
 #include "offline/base/vec.h"
+#include "user/file/disk_room.h"
 #include "user/kernel/idle_thread.h"
 #include "user/patch/lane_index.h"
 #include "user/patch/lane_pack.h"
@@ -44,6 +45,9 @@ struct lane_end {
 	uint64_t pos, lost;
 };
 
+/* Chunks begin at multiples of it in the file. */
+enum { LANES_BLOCK = 4096 };
+
 /* A chunk that others refer to, in the file. */
 struct reference {
 	uint64_t off_file;
@@ -55,6 +59,7 @@ struct lanes_reader {
 	struct lane_history history;
 	uint32_t reference;	     /* which is in it; UINT32_MAX: none */
 	uint8_t chunk[PATCH_CHUNK];  /* the one that is read: */
+	bool is_last;		     /* nobody reads it again */
 	uint32_t area, lane, serial; /* which; area 0: none */
 	uint8_t packed[PATCH_CHUNK];
 };
@@ -75,6 +80,9 @@ struct lanes {
 	struct source areas[AREAS_MAX];
 	uint32_t n_areas;
 	int fd;
+	struct disk_room room;
+	bool no_room;	  /* there is none: what was stored has to be read first */
+	uint64_t room_ns; /* when there was some */
 	uint64_t off_file;
 	VEC(struct reference) references; /* under the lock */
 	struct lanes_writer *writer;

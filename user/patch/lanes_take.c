@@ -4,6 +4,7 @@
 #include "user/patch/lanes_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,6 +81,31 @@ static uint32_t *handed_of(struct source *a, uint32_t lane, uint32_t serial)
 	return &a->handed[i];
 }
 
+/* The disk is given back what nobody reads again. */
+static void give_back(struct lanes *l)
+{
+	struct lanes_reader *r = l->reader;
+	uint64_t off = 0;
+	uint32_t bytes = 0;
+
+	if (!r->area || !r->is_last)
+		return;
+	pthread_mutex_lock(&l->lock);
+	struct stored *s = lane_index_find(&l->areas[r->area - 1].taken, r->lane, r->serial);
+	if (s &&
+	    (s->bytes == PATCH_CHUNK || l->references.at[s->reference].off_file != s->off_file)) {
+		off = s->off_file;
+		bytes = s->bytes;
+		s->bytes = 0;
+	}
+	pthread_mutex_unlock(&l->lock);
+	r->area = 0;
+	r->is_last = false;
+	if (bytes)
+		fallocate(l->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
+			  (bytes + LANES_BLOCK - 1) / LANES_BLOCK * LANES_BLOCK);
+}
+
 /* Copies chunk @serial of the lane to the reader's, from wherever it is; at least from @off up to
  * @end. If @handed, it is counted that this is handed over; -ENOENT: there is no such chunk, or no
  * more of it is to be. */
@@ -91,16 +117,19 @@ static int load(struct lanes *l, const struct chunk_part *part, bool handed)
 	struct stored stored = {0};
 	uint32_t bytes = part->end - part->off, *so_far = NULL;
 
+	if (r->area != part->area || r->lane != part->lane || r->serial != part->serial)
+		give_back(l);
 	pthread_mutex_lock(&l->lock);
 	const struct stored *s = lane_index_find(&a->taken, part->lane, part->serial);
 	if (handed)
 		so_far = handed_of(a, part->lane, part->serial);
-	if (handed && (!so_far || bytes > PATCH_CHUNK - *so_far)) {
+	if ((handed && (!so_far || bytes > PATCH_CHUNK - *so_far)) || (s && !s->bytes)) {
 		pthread_mutex_unlock(&l->lock);
 		return -ENOENT;
 	}
 	if (handed)
 		*so_far += bytes;
+	bool is_last = s && s->handed >= PATCH_CHUNK - PATCH_CHUNK_HEADER;
 	uint32_t i = s ? NOWHERE : find_here(a, part->lane, part->serial);
 	if (s) {
 		stored = *s;
@@ -114,6 +143,7 @@ static int load(struct lanes *l, const struct chunk_part *part, bool handed)
 	pthread_mutex_unlock(&l->lock);
 	if (!stored.key)
 		return i == NOWHERE ? -ENOENT : 0;
+	r->is_last = is_last;
 	if (r->area == part->area && r->lane == part->lane && r->serial == part->serial)
 		return 0;
 	r->area = 0;

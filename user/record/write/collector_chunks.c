@@ -14,7 +14,7 @@
 static bool put_aside(struct collector *c, struct queued *queued)
 {
 	*queued = (struct queued){.off_file = c->backlog_end, .len = c->current->len};
-	if (c->backlog_fd < 0 ||
+	if (c->backlog_fd < 0 || !disk_room_has(&c->room, c->current->len) ||
 	    pwrite_all(c->backlog_fd, c->current->data, c->current->len, c->backlog_end))
 		return false;
 	c->backlog_end += c->current->len;

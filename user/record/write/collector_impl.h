@@ -9,6 +9,7 @@
 
 #include "offline/base/clock.h"
 #include "offline/base/vec.h"
+#include "user/file/disk_room.h"
 #include "user/kernel/idle_thread.h"
 #include "user/proc/maps_watch.h"
 #include "user/record/write/collector.h"
@@ -73,6 +74,7 @@ struct collector {
 
 	/* Of the draining thread. */
 	uint64_t backlog_end;
+	struct disk_room room;
 	struct chunk *current;
 	struct process_record *pending;
 	uint32_t n_pending;
