@@ -37,6 +37,17 @@ static void tell_nobody(const char *binary)
 		fprintf(stderr, " -p %d%s", pids[i], i + 1 == n ? ")\n" : "");
 }
 
+/* Against loss. */
+static const char *what_helps(const struct recorder_options *o, const struct recorder_result *r)
+{
+	if (r->why == STOP_DISK)
+		return "";
+	if (!o->carrier)
+		return " (a larger --ring helps)";
+	return o->on_full_wait ? " (a larger --ring helps, or more room on the disk)"
+			       : " (--on-full wait helps, or a larger --ring)";
+}
+
 void record_summary(const struct record_args *a, const struct recorder_result *r)
 {
 	const struct recorder_options *o = &a->options;
@@ -75,8 +86,7 @@ void record_summary(const struct record_args *a, const struct recorder_result *r
 	if (r->lost > r->unplanned) {
 		print_name(o);
 		fprintf(stderr, "%llu events were lost%s\n",
-			(unsigned long long)(r->lost - r->unplanned),
-			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
+			(unsigned long long)(r->lost - r->unplanned), what_helps(o, r));
 	}
 	if (!r->tasks && !o->argv) {
 		print_name(o);
