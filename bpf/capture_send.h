@@ -35,9 +35,14 @@ struct capture_state {
 	__u32 generation; /* of the probes that count for this task */
 	__u32 signalled;  /* a signal was delivered since the last place */
 	__u32 reserved;
+	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known */
+	__u64 clocks;	   /* entries of it that were read or are not the task's */
 	struct pending_call pending[CAPTURE_PENDING];
 	struct capture_note note;
-	struct capture_bytes chunk;
+	union {
+		struct capture_bytes chunk;
+		struct capture_clocks clock_note;
+	};
 };
 
 struct {

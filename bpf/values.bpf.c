@@ -14,6 +14,7 @@
 #include "bpf/batch.h"
 #include "bpf/capture_send.h"
 #include "bpf/channel.h"
+#include "bpf/clocks.h"
 #include "bpf/opened_name.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -21,7 +22,10 @@ char LICENSE[] SEC("license") = "GPL";
 #define ENOENT 2
 #define SYS_MMAP 9
 #define SYS_MPROTECT 10
+#define SYS_CLONE 56
+#define SYS_VFORK 58
 #define SYS_PKEY_MPROTECT 329
+#define SYS_CLONE3 435
 #define PROT_EXEC 4
 #define LOOKED_AT 64
 #define MAP_ANONYMOUS 0x20
@@ -287,6 +291,7 @@ int capture(struct pt_regs *ctx)
 	struct capture_state *cs = task ? state_get() : NULL;
 	if (!cs || !is_of_now(cs, cookie >> 32))
 		return 0;
+	clocks_send(cs, task);
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), ctx);
 	__u64 base = regs.ip - d->addr_off;
@@ -355,9 +360,11 @@ int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
 {
 	if (!capturing)
 		return 0;
-	struct capture_state *cs = recorded_task() ? state_get() : NULL;
+	__u32 task = recorded_task();
+	struct capture_state *cs = task ? state_get() : NULL;
 	if (!cs)
 		return 0;
+	clocks_send(cs, task);
 	cs->entered = __sync_fetch_and_add(&capture_order, 1);
 	if (redacting)
 		cs->file = (__u64)opened_file(descriptor(r, nr));
@@ -421,6 +428,11 @@ static __always_inline void note_code(__u32 nr, __u64 addr, __u64 prot, long res
 		makes_code = true;
 }
 
+static __always_inline bool makes_task(__u32 nr)
+{
+	return nr == SYS_CLONE || nr == SYS_VFORK || nr == SYS_CLONE3;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 {
@@ -435,6 +447,14 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	struct capture_state *cs = state_get();
 	if (!cs)
 		return 0;
+	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of. */
+	if (!cs->entered || makes_task(nr))
+		clocks_skip(cs);
+	/* The image itself has asked the kernel: what comes of that is noted. */
+	if (clock_area && r->ip - clock_area < CLOCK_CODE) {
+		cs->entered = 0;
+		return 0;
+	}
 	cs->chunk.task = task;
 	cs->note.pid = recorded_pid();
 	__u64 *w = cs->note.words;
@@ -482,7 +502,10 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	struct capture_state *cs = task ? state_get() : NULL;
 	__u64 handler = (__u64)BPF_CORE_READ(ka, sa.sa_handler);
 
-	if (!cs || handler <= 1) /* SIG_DFL, SIG_IGN */
+	if (!cs)
+		return 0;
+	clocks_send(cs, task);
+	if (handler <= 1) /* SIG_DFL, SIG_IGN */
 		return 0;
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	struct pt_regs regs;
@@ -507,6 +530,7 @@ int BPF_PROG(on_exec_values, struct task_struct *task, pid_t old_pid, struct lin
 	__builtin_memset(cs->base, 0, sizeof(cs->base));
 	cs->errno_addr = 0;
 	cs->depth = 0;
+	cs->clock_owner = cs->clocks = 0;
 	note_send(cs, RING_CAPTURE_EXEC, number, ~0u, 0, 0, 0);
 	return 0;
 }

@@ -6,6 +6,8 @@
 #ifndef OFFLINE_CAPTURE_CAPTURE_RING_H
 #define OFFLINE_CAPTURE_CAPTURE_RING_H
 
+#include "offline/capture/clock_area.h"
+
 #ifndef __bpf__ /* there vmlinux.h has the types */
 #include <linux/types.h>
 #endif
@@ -140,6 +142,7 @@ enum capture_ring_kind {
 	 * addr is the descriptor, and above it the mode of the file; the names of its path, from
 	 * the last to the first, a zero byte behind each; unread: they are not known. */
 	RING_CAPTURE_NAME = 33,
+	RING_CAPTURE_CLOCKS = 34, /* a struct capture_clocks */
 };
 
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
@@ -170,6 +173,19 @@ struct capture_bytes {
 	__u64 number;
 	__u64 addr;
 	__u8 data[CAPTURE_CHUNK_BYTES]; /* len are sent, unless unread */
+};
+
+/* What the kernel's image of clock functions has told a thread since its last record. */
+struct capture_clocks {
+	__u32 kind;
+	__u32 task;
+	__u32 n;
+	__u32 lost;    /* 1: they, or others before, are not known */
+	__u64 number;  /* as in a struct capture_note */
+	__u64 order;   /* of the first of them; those behind it have the following numbers */
+	__u64 time_ns; /* when they were read */
+	__u64 first;   /* number of the first entry, from 0 */
+	struct clock_entry entries[CLOCK_ENTRIES]; /* n are sent */
 };
 
 struct capture_counters {

@@ -149,6 +149,26 @@ static int return_now(struct value_run *run)
 	return VALUE_REPLAY_LIMIT;
 }
 
+bool value_run_told_time(const struct value_run *run)
+{
+	const struct capture *c = value_run_record(run);
+	const char *by;
+	return c && c->kind == CAPTURE_KERNEL && value_libraries_vdso(&run->libraries, c->ip, &by);
+}
+
+/* Whether the arguments are those of the record, as far as they are exact: all have two at most. */
+static bool is_told_as_asked(struct value_run *run, const struct capture *c)
+{
+	static const uint8_t regs[] = {VALUE_RDI, VALUE_RSI};
+	const struct value_state *s = value_machine_state(run->machine);
+	enum { SYS_TIME = 201 };
+	for (unsigned i = 0; i < (c->nr == SYS_TIME ? 1 : 2); i++)
+		if (!value_quality(run->machine, (uint64_t)1 << regs[i]) &&
+		    s->gpr[regs[i]] != c->args[i])
+			return false;
+	return true;
+}
+
 /* A function of the kernel's image: it reads a clock that nobody has captured. What it cannot do by
  * itself it asks the kernel for, which has a record; so without one it has not failed. */
 static int tell_time(struct value_run *run, const char *name)
@@ -156,9 +176,11 @@ static int tell_time(struct value_run *run, const char *name)
 	struct value_machine *m = run->machine;
 	const struct value_state *s = value_machine_state(m);
 	const struct capture *c = value_run_record(run);
-	const char *by;
-	if (c && c->kind == CAPTURE_KERNEL && value_libraries_vdso(&run->libraries, c->ip, &by)) {
+	if (value_run_told_time(run)) {
+		if (!is_told_as_asked(run, c))
+			return value_run_fail(run, "%s is asked for another time than recorded", name);
 		run->next++;
+		value_run_dead_stack(run, s->gpr[VALUE_RSP]);
 		import_clobber(m);
 		value_set_gpr(m, VALUE_RAX, c->result, VALUE_EXACT);
 		return value_run_kernel(run, c) ? VALUE_REPLAY_NO_MEMORY : return_now(run);

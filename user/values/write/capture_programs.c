@@ -243,6 +243,11 @@ void capture_programs_code(struct capture_programs *p)
 	p->skel->bss->makes_code = true;
 }
 
+void capture_programs_clocks(struct capture_programs *p, uint64_t area)
+{
+	__atomic_store_n(&p->skel->bss->clock_area, area, __ATOMIC_SEQ_CST);
+}
+
 void capture_programs_enable(struct capture_programs *p, bool enabled)
 {
 	__atomic_store_n(&p->skel->bss->capturing, enabled, __ATOMIC_SEQ_CST);

@@ -21,7 +21,7 @@ int capture_programs_attach(struct capture_programs *programs, const struct capt
 void capture_programs_enable(struct capture_programs *programs, bool enabled);
 /* Takes probes away that were hit often and tell what follows from executing libraries again: at
  * functions that were never entered from outside, and at calls out; but not of what may read a
- * clock, unless the process @has_no_vdso. Takes tens of milliseconds where there are some; nothing
+ * clock, unless the process @has_no_vdso, or notes itself what that tells. Takes tens of milliseconds where there are some; nothing
  * is missed meanwhile. Returns whether there were. */
 bool capture_programs_thin(struct capture_programs *programs, bool has_no_vdso);
 /* Whether the place of that index is watched no longer. */
@@ -29,6 +29,8 @@ bool capture_programs_thinned(const struct capture_programs *programs, uint32_t 
 /* The process has code of no file, as one that is made here later is noticed to have: results of
  * calls out are watched on. */
 void capture_programs_code(struct capture_programs *programs);
+/* The process notes itself what clocks tell, at the address @area (clock_area.h). */
+void capture_programs_clocks(struct capture_programs *programs, uint64_t area);
 int capture_programs_ring_fd(const struct capture_programs *programs);
 /* Records that found the ring full; hits of tasks whose state could not be made. */
 void capture_programs_counters(const struct capture_programs *programs, uint64_t *lost,

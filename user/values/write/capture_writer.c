@@ -59,6 +59,7 @@ struct capture_writer {
 	void *file_ctx;
 	struct opened_files *opened;
 	struct redaction redaction; /* n 0: nothing is hidden */
+	struct clock_calls clocks;
 };
 
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
@@ -89,6 +90,11 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction)
 {
 	w->redaction = *redaction;
+}
+
+void capture_writer_clocks(struct capture_writer *w, const struct clock_calls *calls)
+{
+	w->clocks = *calls;
 }
 
 static void fail(struct capture_writer *w, int err)
@@ -233,9 +239,8 @@ void capture_writer_start(struct capture_writer *w, uint32_t task, const struct 
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Tells of what the ring had no room for, before what has the number @number. */
-static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t number,
-		      uint64_t order, uint64_t time_ns)
+static void add_lost(struct capture_writer *w, struct capture_task *t, uint64_t n, uint64_t order,
+		     uint64_t time_ns)
 {
 	struct capture lost = {
 		.kind = CAPTURE_LOST,
@@ -243,11 +248,9 @@ static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t
 		.map_file = CAPTURE_NONE,
 		.order = order,
 		.time_ns = time_ns,
-		.lost = number - t->ring_number,
+		.lost = n,
 	};
 
-	if (number == t->ring_number)
-		return;
 	t->n_ranges = 0;
 	t->bytes.len = 0;
 	t->shown = false; /* what said so may have been of a call that is lost */
@@ -255,6 +258,14 @@ static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t
 	uint64_t last = t->last_channel.order > order ? t->last_channel.order : order;
 	add_channel(w, t,
 		    &(struct channel_note){.what = CHANNEL_MISSED, .order = last, .entered = last});
+}
+
+/* Tells of what the ring had no room for, before what has the number @number. */
+static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t number,
+		      uint64_t order, uint64_t time_ns)
+{
+	if (number != t->ring_number)
+		add_lost(w, t, number - t->ring_number, order, time_ns);
 }
 
 static void take_range(struct capture_writer *w, struct capture_task *t,
@@ -355,6 +366,9 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 	c->result = (int64_t)n->words[1];
 	memcpy(c->args, n->words + 2, sizeof(c->args));
 	c->entered = n->n_words > 10 ? n->words[10] : 0;
+	/* Made in the place of a function of the kernel's image. */
+	if (w->clocks.area && c->ip - w->clocks.area < CLOCK_SLOTS)
+		c->ip = w->clocks.image;
 	take_channel(w, t, n, c);
 	opened_files_note(w->opened, n->pid, c);
 	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
@@ -424,6 +438,72 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	t->shown = false;
 }
 
+/* The system call that a function of the kernel's image does without, and what it writes at its
+ * arguments. */
+static const struct told {
+	uint32_t nr;
+	uint8_t bytes[2];
+	bool status; /* nothing is written unless the result is 0 */
+} told[CLOCK_FUNCTIONS] = {
+	[CLOCK_GETTIME] = {SYS_clock_gettime, {0, 16}, true},
+	[CLOCK_GETTIMEOFDAY] = {SYS_gettimeofday, {16, 8}, true},
+	[CLOCK_TIME] = {SYS_time, {8, 0}, false},
+	[CLOCK_GETCPU] = {SYS_getcpu, {4, 4}, true},
+	[CLOCK_GETRES] = {SYS_clock_getres, {0, 16}, true},
+};
+
+/* As a record of the system call, made in the image. */
+static void take_clock(struct capture_writer *w, struct capture_task *t,
+		       const struct clock_entry *e, uint32_t function, struct capture *c)
+{
+	const struct told *f = &told[function];
+	struct capture_range ranges[2];
+	const __u64 *second = f->bytes[0] ? e->words + 2 : e->words;
+	const __u64 *first = function == CLOCK_TIME ? &e->result : e->words;
+
+	c->nr = f->nr;
+	c->result = (int64_t)e->result;
+	c->sp = e->sp;
+	for (int i = 0; i < 2; i++) {
+		c->args[i] = e->args[i];
+		if (!f->bytes[i] || !e->args[i] || (f->status && c->result))
+			continue;
+		ranges[c->n_ranges++] = (struct capture_range){
+			.addr = e->args[i],
+			.len = f->bytes[i],
+			.bytes = (const uint8_t *)(i ? second : first),
+		};
+	}
+	c->ranges = ranges;
+	add_record(w, t, c);
+}
+
+static void take_clocks(struct capture_writer *w, struct capture_task *t,
+			const struct capture_clocks *clocks, size_t len)
+{
+	note_lost(w, t, clocks->number, clocks->order, clocks->time_ns);
+	t->ring_number = clocks->number + 1;
+	if (clocks->lost)
+		add_lost(w, t, 1, clocks->order, clocks->time_ns);
+	for (uint32_t i = 0; !clocks->lost && i < clocks->n && i < CLOCK_ENTRIES &&
+			     (const uint8_t *)&clocks->entries[i + 1] <= (const uint8_t *)clocks + len;
+	     i++) {
+		const struct clock_entry *e = &clocks->entries[i];
+		uint32_t function = (uint8_t)e->head;
+		struct capture c = {.kind = CAPTURE_KERNEL,
+				    .place = CAPTURE_NONE,
+				    .map_file = CAPTURE_NONE,
+				    .order = clocks->order + i,
+				    .time_ns = clocks->time_ns,
+				    .ip = w->clocks.image};
+
+		if (e->head >> 8 != clocks->first + i + 1) /* a signal came before it was whole */
+			add_lost(w, t, 1, c.order, c.time_ns);
+		else if (function < CLOCK_FUNCTIONS)
+			take_clock(w, t, e, function, &c);
+	}
+}
+
 int capture_writer_ring(void *writer, void *record, size_t len)
 {
 	struct capture_writer *w = writer;
@@ -440,6 +520,8 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 		take_range(w, t, record);
 	} else if (n->kind == RING_CAPTURE_NAME) {
 		take_name(w, t, record);
+	} else if (n->kind == RING_CAPTURE_CLOCKS) {
+		take_clocks(w, t, record, len);
 	} else {
 		memcpy(&whole, record, len < sizeof(whole) ? len : sizeof(whole));
 		take_note(w, t, &whole);

@@ -5,6 +5,7 @@
 #define USER_CAPTURE_WRITER_H
 
 #include "offline/capture/captures.h"
+#include "user/values/clock/clock_calls.h"
 #include "user/values/write/opened_files.h"
 #include "user/values/write/redaction.h"
 
@@ -21,6 +22,8 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 /* From here on nothing is kept of what @redaction hides, nor of what follows from it: registers and
  * memory behind calls out, where control comes in from outside, and at the end. */
 void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction);
+/* The process notes itself what clocks tell. */
+void capture_writer_clocks(struct capture_writer *w, const struct clock_calls *calls);
 /* A record of the ring `captures`. Returns 0: errors are kept, see capture_writer_error(). */
 int capture_writer_ring(void *writer, void *record, size_t len);
 /* A record of our own: the start of @task. */

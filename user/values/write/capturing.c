@@ -6,6 +6,7 @@
 #include "user/kernel/ring.h"
 #include "user/values/write/capture_programs.h"
 #include "user/values/write/capture_writer.h"
+#include "user/values/write/clock_removal.h"
 #include "user/values/write/entry_stop.h"
 #include "user/values/write/freeze.h"
 #include "user/values/write/start_image.h"
@@ -39,7 +40,8 @@ struct capturing {
 	struct ring_reader *ring;
 	pthread_t thread;
 	bool runs;
-	atomic_bool has_no_vdso; /* the process */
+	atomic_bool has_no_vdso; /* the process, or it notes itself what that tells */
+	struct clock_calls clocks;
 	atomic_bool thinned;	 /* places are watched no longer */
 	atomic_bool ends;
 	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
@@ -223,6 +225,16 @@ static int write_start(struct capturing *c, pid_t tid, struct pugmark_diag *diag
 	return 0;
 }
 
+/* Where that cannot be, the places behind calls that read a clock are watched on. */
+static void note_clocks(struct capturing *c, pid_t pid, const struct frozen *frozen)
+{
+	if (clock_calls_place(pid, frozen->tids, frozen->n, &c->clocks))
+		return;
+	capture_writer_clocks(c->writer, &c->clocks);
+	capture_programs_clocks(c->programs, c->clocks.area);
+	c->has_no_vdso = true;
+}
+
 int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 		     struct pugmark_diag *diag)
 {
@@ -237,6 +249,8 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 		capture_programs_code(c->programs);
 	for (uint32_t i = 0; !err && i < frozen.n; i++)
 		err = write_start(c, frozen.tids[i], diag);
+	if (!err)
+		note_clocks(c, pid, &frozen);
 	if (!err)
 		capture_programs_enable(c->programs, true);
 	thaw(&frozen);
@@ -274,6 +288,8 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 
 	*text = NULL;
 	capture_programs_enable(c->programs, false);
+	clock_removal(&c->clocks);
+	c->clocks = (struct clock_calls){0};
 	capture_programs_counters(c->programs, &lost, &without_task);
 	if (c->runs) {
 		c->ends = true;
@@ -303,6 +319,7 @@ void capturing_free(struct capturing *c)
 		c->ends = true;
 		pthread_join(c->thread, NULL);
 	}
+	clock_removal(&c->clocks);
 	capture_programs_free(c->programs);
 	ring_close(c->ring);
 	start_image_free(c->image);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* clocks.h: what the kernel's image of clock functions has told the current thread, as the process
+ * itself has noted it (offline/capture/clock_area.h): read before each of its records, so that it
+ * comes where it was. */
+#ifndef BPF_CLOCKS_H
+#define BPF_CLOCKS_H
+
+#include <bpf/bpf_core_read.h>
+#include "offline/capture/clock_area.h"
+
+#include "bpf/capture_send.h"
+
+/* Where the area is in the process that was attached to, and in its children; 0: there is none. */
+volatile __u64 clock_area = 0;
+
+struct clock_head {
+	__u64 owner, n;
+};
+
+/* The slot of the current thread; 0: it has none. */
+static __always_inline __u64 clock_slot(__u64 owner, struct clock_head *head)
+{
+	__u64 slot = clock_area + clock_slot_of(owner);
+
+	if (bpf_probe_read_user(head, sizeof(*head), (void *)slot) || head->owner != owner)
+		return 0;
+	return slot;
+}
+
+/* What the slot has is not of the current task, which has just begun, or had lent its memory and
+ * its thread pointer to a child. */
+static __always_inline void clocks_skip(struct capture_state *cs)
+{
+	__u64 owner = BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase);
+	struct clock_head head;
+
+	if (!clock_area || !clock_slot(owner, &head))
+		return;
+	cs->clock_owner = owner;
+	cs->clocks = head.n;
+}
+
+/* Sends @n entries from number @first on, which stand in the ring in one piece; @lost: they, or more,
+ * are not known. Global, so that it is verified once. */
+__noinline int clocks_piece(__u64 slot, __u64 first, __u32 n, __u32 lost)
+{
+	struct capture_state *cs =
+		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
+	__u64 at = slot + sizeof(struct clock_slot) +
+		   first % CLOCK_ENTRIES * sizeof(struct clock_entry);
+
+	if (!cs || n > CLOCK_ENTRIES)
+		return 0;
+	struct capture_clocks *c = &cs->clock_note;
+	__u32 bytes = n * sizeof(*c->entries);
+	if (!lost && bpf_probe_read_user(c->entries, bytes, (void *)at))
+		lost = 1;
+	c->kind = RING_CAPTURE_CLOCKS;
+	c->n = n;
+	c->lost = lost;
+	c->number = cs->number++;
+	c->first = first;
+	c->time_ns = bpf_ktime_get_ns();
+	c->order = __sync_fetch_and_add(&capture_order, n + 1);
+	__u32 len = __builtin_offsetof(struct capture_clocks, entries) + bytes;
+	barrier_var(len);
+	if (len > sizeof(*c))
+		return 0;
+	if (bpf_ringbuf_output(&captures, c, len, BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
+	return 0;
+}
+
+/* Global, so that it is verified once. */
+__noinline int clocks_take(__u64 owner)
+{
+	struct capture_state *cs =
+		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
+	struct clock_head head;
+	__u64 slot = cs ? clock_slot(owner, &head) : 0;
+
+	if (!slot)
+		return 0;
+	/* The slot of another thread pointer: since when is not known. */
+	bool moved = cs->clock_owner && cs->clock_owner != owner;
+	__u64 first = cs->clock_owner == owner ? cs->clocks : 0, n = head.n - first;
+
+	cs->clock_owner = owner;
+	cs->clocks = head.n;
+	if (moved || n > CLOCK_ENTRIES)
+		return clocks_piece(slot, first, 0, 1);
+	__u32 whole = CLOCK_ENTRIES - first % CLOCK_ENTRIES, rest = 0;
+	if (n > whole) {
+		rest = n - whole;
+		n = whole;
+	}
+	if (n)
+		clocks_piece(slot, first, n, 0);
+	if (rest)
+		clocks_piece(slot, first + n, rest, 0);
+	return 0;
+}
+
+/* @task: number of the current task. */
+static __always_inline void clocks_send(struct capture_state *cs, __u32 task)
+{
+	if (!clock_area)
+		return;
+	cs->clock_note.task = task;
+	clocks_take(BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase));
+}
+
+#endif

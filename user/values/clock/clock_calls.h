@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* clock_calls.h: has a running process note what the kernel's image of clock functions tells it:
+ * the functions' first instructions become jumps to the area of offline/capture/clock_area.h. */
+#ifndef USER_CLOCK_CALLS_H
+#define USER_CLOCK_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct clock_calls {
+	uint64_t area; /* its address in the process; 0: nothing was placed */
+	uint64_t image; /* of the process: what its functions are called at */
+};
+
+/* All threads of process @pid, @tids, are stopped by this thread's ptrace. Returns 0, or -errno, and
+ * then the process is as it was, and @out says so: -ENOSYS (no thread pointer can be read there),
+ * -ENOENT (it has no such image, or another one than this process), -EPERM (a seccomp filter),
+ * -EBUSY (a thread stands in what would be written), -ENOMEM (no memory in reach). */
+int clock_calls_place(pid_t pid, const pid_t *tids, uint32_t n, struct clock_calls *out);
+/* Whether process @pid jumps to the area, as a child does that was forked meanwhile. */
+bool clock_calls_has(const struct clock_calls *calls, pid_t pid);
+/* The functions are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread
+ * may still be in it, or -errno. All threads are stopped, as above. */
+int clock_calls_remove(const struct clock_calls *calls, pid_t pid, const pid_t *tids, uint32_t n);
+
+#endif

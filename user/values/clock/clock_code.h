@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* clock_code.h: the code that functions of the kernel's image jump to, as it goes to CLOCK_CODE of
+ * the area (clock_area.h). */
+#ifndef USER_CLOCK_CODE_H
+#define USER_CLOCK_CODE_H
+
+#include "offline/capture/clock_area.h"
+
+#include <stdint.h>
+
+extern const uint8_t clock_code[], clock_code_end[];
+/* Of each function: where its code begins, and where the address stands of what it calls; relative
+ * to clock_code. */
+extern const struct clock_code_place {
+	uint32_t begin, calls;
+} clock_code_places[CLOCK_FUNCTIONS];
+
+#endif
