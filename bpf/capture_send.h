@@ -74,13 +74,12 @@ static __always_inline struct capture_state *state_get(void)
 }
 
 /* Sends the note that cs holds. */
-static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u32 task, __u32 place,
-				      __u64 ip, __u64 sp, __u32 n_words)
+static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u32 place, __u64 ip,
+				      __u64 sp, __u32 n_words)
 {
 	struct capture_note *n = &cs->note;
 
 	n->kind = kind;
-	n->task = task;
 	n->place = place;
 	n->n_words = n_words;
 	n->number = cs->number++;
@@ -153,7 +152,10 @@ __noinline int range_send(__u64 addr, __u64 len)
 		return 0;
 	__u64 told = len > CAPTURE_MAX_RANGE ? CAPTURE_MAX_RANGE : len;
 	struct range_walk w = {.cs = cs, .addr = addr, .end = addr + told};
-	bpf_loop(CAPTURE_MAX_RANGE / CAPTURE_CHUNK_BYTES, range_step, &w, 0);
+	if (told <= CAPTURE_CHUNK_BYTES)
+		range_step(0, &w);
+	else
+		bpf_loop(CAPTURE_MAX_RANGE / CAPTURE_CHUNK_BYTES, range_step, &w, 0);
 	if (len > told)
 		unread_send(cs, addr + told, len - told);
 	return 0;

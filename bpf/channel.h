@@ -29,12 +29,12 @@
 /* In ns; 0: it is no file, or this kernel does not say. */
 static __always_inline __u64 channel_changed(struct file *file)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct inode *inode = file->f_inode;
 
-	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+	if ((inode->i_mode & S_IFMT) != S_IFREG)
 		return 0;
 	if (bpf_core_field_exists(inode->i_mtime_sec))
-		return BPF_CORE_READ(inode, i_mtime_sec) * NS + BPF_CORE_READ(inode, i_mtime_nsec);
+		return inode->i_mtime_sec * NS + inode->i_mtime_nsec;
 	struct inode___apart *apart = (void *)inode;
 	if (bpf_core_field_exists(apart->__i_mtime))
 		return BPF_CORE_READ(apart, __i_mtime.tv_sec) * NS +
@@ -56,26 +56,26 @@ static __always_inline __u64 channel_address(const struct in6_addr *a)
 
 static __always_inline void channel_tcp(struct sock *sk, bool six, struct capture_channel *c)
 {
-	struct tcp_sock *tcp = (void *)sk;
+	struct tcp_sock *tcp = kernel_object(struct tcp_sock, sk);
 	__u64 self = six ? channel_address(&sk->__sk_common.skc_v6_rcv_saddr)
-			 : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+			 : sk->__sk_common.skc_rcv_saddr;
 	__u64 other = six ? channel_address(&sk->__sk_common.skc_v6_daddr)
-			  : BPF_CORE_READ(sk, __sk_common.skc_daddr);
+			  : sk->__sk_common.skc_daddr;
 
 	c->is = CHANNEL_TCP;
-	c->device = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
-	c->end = self << 16 | BPF_CORE_READ(sk, __sk_common.skc_num);
-	c->peer = other << 16 | __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	c->position = (__u64)BPF_CORE_READ(tcp, write_seq) << 32 | BPF_CORE_READ(tcp, copied_seq);
+	c->device = sk->__sk_common.skc_net.net->ns.inum;
+	c->end = self << 16 | sk->__sk_common.skc_num;
+	c->peer = other << 16 | __builtin_bswap16(sk->__sk_common.skc_dport);
+	c->position = (__u64)tcp->write_seq << 32 | tcp->copied_seq;
 }
 
 static __always_inline void channel_socket(struct file *file, struct capture_channel *c)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-	struct sock *sk = BPF_CORE_READ(socket, sk);
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	struct socket *socket = kernel_object(struct socket, file->private_data);
+	struct sock *sk = socket->sk;
+	__u16 family = sk->__sk_common.skc_family;
 
-	if (BPF_CORE_READ(sk, sk_type) != SOCK_STREAM)
+	if (sk->sk_type != SOCK_STREAM)
 		return;
 	if (family == AF_UNIX && bpf_core_type_exists(struct unix_sock)) {
 		struct unix_sock *own = (void *)sk;
@@ -83,22 +83,21 @@ static __always_inline void channel_socket(struct file *file, struct capture_cha
 		c->peer = BPF_CORE_READ(own, peer, sk_socket, file, f_inode, i_ino);
 	}
 	bool six = family == AF_INET6;
-	if ((family == AF_INET || six) && BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP)
+	if ((family == AF_INET || six) && sk->sk_protocol == IPPROTO_TCP)
 		channel_tcp(sk, six, c);
 }
 
 static __always_inline void channel_of(struct file *file, struct capture_channel *c)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct inode *inode = file->f_inode;
 
 	__builtin_memset(c, 0, sizeof(*c));
-	c->end = BPF_CORE_READ(inode, i_ino);
-	c->device =
-		(__u64)BPF_CORE_READ(inode, i_generation) << 32 | BPF_CORE_READ(inode, i_sb, s_dev);
-	switch (file ? BPF_CORE_READ(inode, i_mode) & S_IFMT : 0) {
+	c->end = inode->i_ino;
+	c->device = (__u64)inode->i_generation << 32 | inode->i_sb->s_dev;
+	switch (file ? inode->i_mode & S_IFMT : 0) {
 	case S_IFREG:
 		c->is = CHANNEL_FILE;
-		c->position = BPF_CORE_READ(file, f_pos);
+		c->position = file->f_pos;
 		c->after = channel_changed(file);
 		break;
 	case S_IFIFO:

@@ -31,7 +31,7 @@ static __always_inline __u64 clock_slot(__u64 owner, struct clock_head *head)
  * its thread pointer to a child. */
 static __always_inline void clocks_skip(struct capture_state *cs)
 {
-	__u64 owner = BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase);
+	__u64 owner = bpf_get_current_task_btf()->thread.fsbase;
 	struct clock_head head;
 
 	if (!clock_area || !clock_slot(owner, &head))
@@ -101,13 +101,10 @@ __noinline int clocks_take(__u64 owner)
 	return 0;
 }
 
-/* @task: number of the current task. */
-static __always_inline void clocks_send(struct capture_state *cs, __u32 task)
+static __always_inline void clocks_send(struct capture_state *cs)
 {
-	if (!clock_area)
-		return;
-	cs->clock_note.task = task;
-	clocks_take(BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase));
+	if (clock_area)
+		clocks_take(bpf_get_current_task_btf()->thread.fsbase);
 }
 
 #endif

@@ -8,15 +8,20 @@
 #define NAME_BYTES 256 /* NAME_MAX and its zero byte */
 #define NAME_DEPTH 64  /* folders and mounts on the way up */
 
+/* A pointer of which the verifier knows no type as one to a kernel's object: its fields are read by
+ * plain loads, as zeros where there is none. (Linux 6.2; uprobe_multi needs more.) */
+#define kernel_object(type, pointer) \
+	((type *)bpf_rdonly_cast((pointer), bpf_core_type_id_kernel(type)))
+
 /* NULL: it is not open. */
 static __always_inline struct file *opened_file(__u64 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(bpf_get_current_task_btf(), files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+	struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
+	struct file *file = NULL;
 
-	if ((__u32)fd < BPF_CORE_READ(table, max_fds))
-		bpf_probe_read_kernel(&file, sizeof(file), files + (__u32)fd);
-	return file;
+	if ((__u32)fd < table->max_fds)
+		bpf_probe_read_kernel(&file, sizeof(file), table->fd + (__u32)fd);
+	return kernel_object(struct file, file);
 }
 
 struct name_walk {

@@ -73,19 +73,20 @@ const volatile bool redacting = false;
  * another count as from outside. */
 volatile __u64 text_bytes[MAX_ENTRY_MODULES] = {};
 
-/* The number of the current task among those that are recorded; 0: it is none. */
-static __always_inline __u32 recorded_task(void)
+/* The state of the current task that captures are made of, with its number and its process' noted
+ * for what is sent; NULL: it is not recorded. */
+static __always_inline struct capture_state *recorded(void)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 
-	return st && !st->stopped ? st->head.task : 0;
-}
-
-static __always_inline __s32 recorded_pid(void)
-{
-	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
-
-	return st ? st->head.pid : 0;
+	if (!st || st->stopped || !st->head.task)
+		return NULL;
+	struct capture_state *cs = state_get();
+	if (cs) {
+		cs->note.task = cs->chunk.task = st->head.task;
+		cs->note.pid = st->head.pid;
+	}
+	return cs;
 }
 
 /* By number of the encoding, then the flags. */
@@ -287,16 +288,13 @@ int capture(struct pt_regs *ctx)
 
 	if (!capturing || !d)
 		return 0;
-	__u32 task = recorded_task();
-	struct capture_state *cs = task ? state_get() : NULL;
+	struct capture_state *cs = recorded();
 	if (!cs || !is_of_now(cs, cookie >> 32))
 		return 0;
-	clocks_send(cs, task);
+	clocks_send(cs);
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), ctx);
 	__u64 base = regs.ip - d->addr_off;
-	cs->chunk.task = task;
-	cs->note.pid = recorded_pid();
 	if (d->module < MAX_ENTRY_MODULES)
 		cs->base[d->module] = base;
 	__u64 ret = 0;
@@ -316,14 +314,14 @@ int capture(struct pt_regs *ctx)
 	cs->signalled = 0;
 	if (first || d->roles & ROLE_LAND || outside) {
 		note_all(cs->note.words, &regs);
-		note_send(cs, RING_CAPTURE_ENTER, task, index, regs.ip, regs.sp, 17);
+		note_send(cs, RING_CAPTURE_ENTER, index, regs.ip, regs.sp, 17);
 	}
 	if (d->roles & ROLE_RESULT && !first) {
 		cs->note.words[0] = regs.ax;
 		cs->note.words[1] = regs.dx;
 		cs->note.words[2] = kept_hash(&regs);
 		cs->note.words[3] = (d->no_rax ? 0 : 1) | (d->roles & ROLE_RDX ? 4 : 0);
-		note_send(cs, RING_CAPTURE_RESULT, task, index, regs.ip, regs.sp, 4);
+		note_send(cs, RING_CAPTURE_RESULT, index, regs.ip, regs.sp, 4);
 	}
 	if (d->roles & ROLE_INSN && !first) {
 		cs->note.words[0] = regs.ax;
@@ -331,7 +329,7 @@ int capture(struct pt_regs *ctx)
 		cs->note.words[2] = regs.dx;
 		cs->note.words[3] = regs.bx;
 		cs->note.words[4] = regs.flags;
-		note_send(cs, RING_CAPTURE_INSN, task, index, regs.ip, regs.sp, 5);
+		note_send(cs, RING_CAPTURE_INSN, index, regs.ip, regs.sp, 5);
 	}
 	if (d->roles & ROLE_CALL)
 		keep_call(cs, &regs, d->roles & ROLE_TAIL);
@@ -360,11 +358,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
 {
 	if (!capturing)
 		return 0;
-	__u32 task = recorded_task();
-	struct capture_state *cs = task ? state_get() : NULL;
+	struct capture_state *cs = recorded();
 	if (!cs)
 		return 0;
-	clocks_send(cs, task);
+	clocks_send(cs);
 	cs->entered = __sync_fetch_and_add(&capture_order, 1);
 	if (redacting)
 		cs->file = (__u64)opened_file(descriptor(r, nr));
@@ -438,15 +435,12 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 {
 	if (!capturing)
 		return 0;
-	__u32 task = recorded_task();
-	if (!task)
+	struct capture_state *cs = recorded();
+	if (!cs)
 		return 0;
 	/* rt_sigreturn() leaves -1 there, so that what it goes back to is not made again. */
 	__u32 nr = (__s32)r->orig_ax < 0 ? 15 : r->orig_ax;
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
-	struct capture_state *cs = state_get();
-	if (!cs)
-		return 0;
 	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of. */
 	if (!cs->entered || makes_task(nr))
 		clocks_skip(cs);
@@ -455,8 +449,6 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 		cs->entered = 0;
 		return 0;
 	}
-	cs->chunk.task = task;
-	cs->note.pid = recorded_pid();
 	__u64 *w = cs->note.words;
 	w[0] = nr;
 	w[1] = result;
@@ -475,7 +467,10 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 			walk.c.v[i] = w[2 + i];
 		walk.c.v[VALUE_RESULT] = result;
 		walk.c.v[VALUE_ONE] = 1;
-		bpf_loop(row->n_outputs, syscall_step, &walk, 0);
+		if (row->n_outputs == 1)
+			syscall_step(0, &walk);
+		else
+			bpf_loop(row->n_outputs, syscall_step, &walk, 0);
 	}
 	struct mapped m = {};
 	if (nr == SYS_MMAP && !(w[5] & MAP_ANONYMOUS) && (__u64)result < -4095ull)
@@ -488,7 +483,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	bool channel = row && row->traits & (CAPTURE_MOVES | CAPTURE_MAKES) && result >= 0;
 	if (channel)
 		channel_note(cs, r, nr, result, row->traits);
-	note_send(cs, RING_CAPTURE_KERNEL, task, ~0u, r->ip, r->sp,
+	note_send(cs, RING_CAPTURE_KERNEL, ~0u, r->ip, r->sp,
 		  channel ? CHANNEL_WORDS + sizeof(struct capture_channel) / 8 : CHANNEL_WORDS);
 	return 0;
 }
@@ -498,13 +493,12 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 {
 	if (!capturing)
 		return 0;
-	__u32 task = recorded_task();
-	struct capture_state *cs = task ? state_get() : NULL;
+	struct capture_state *cs = recorded();
 	__u64 handler = (__u64)BPF_CORE_READ(ka, sa.sa_handler);
 
 	if (!cs)
 		return 0;
-	clocks_send(cs, task);
+	clocks_send(cs);
 	if (handler <= 1) /* SIG_DFL, SIG_IGN */
 		return 0;
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -514,7 +508,7 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	note_all(cs->note.words, &regs);
 	cs->note.words[17] = sig;
 	cs->note.words[18] = handler;
-	note_send(cs, RING_CAPTURE_SIGNAL, task, ~0u, regs.ip, regs.sp, 19);
+	note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, 19);
 	return 0;
 }
 
@@ -523,15 +517,14 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec_values, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	struct capture_state *cs = bpf_task_storage_get(&capture_states, task, 0, 0);
-	__u32 number = capturing ? recorded_task() : 0;
 
-	if (!cs || !number)
+	if (!cs || !capturing || !recorded())
 		return 0;
 	__builtin_memset(cs->base, 0, sizeof(cs->base));
 	cs->errno_addr = 0;
 	cs->depth = 0;
 	cs->clock_owner = cs->clocks = 0;
-	note_send(cs, RING_CAPTURE_EXEC, number, ~0u, 0, 0, 0);
+	note_send(cs, RING_CAPTURE_EXEC, ~0u, 0, 0, 0);
 	return 0;
 }
 
@@ -548,7 +541,8 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 
 		bpf_probe_read_kernel(&regs, sizeof(regs), r);
 		note_all(cs->note.words, &regs);
-		note_send(cs, RING_CAPTURE_END, st->head.task, ~0u, regs.ip, regs.sp, 17);
+		cs->note.task = st->head.task;
+		note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 17);
 	}
 	return 0;
 }
