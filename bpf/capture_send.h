@@ -34,16 +34,21 @@ struct capture_state {
 	__u32 depth;
 	__u32 generation; /* of the probes that count for this task */
 	__u32 signalled;  /* a signal was delivered since the last place */
-	__u32 reserved;
+	__u32 waiting;	  /* bytes of the chunk, which goes with the next note; 0: there is none */
+	__u64 tick; /* of the kernel's clock, at which the note's time was read */
 	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known */
 	__u64 clocks;	   /* entries of it that were read or are not the task's */
 	struct pending_call pending[CAPTURE_PENDING];
-	struct capture_note note;
+	struct capture_note note; /* and behind it what goes with it */
 	union {
 		struct capture_bytes chunk;
 		struct capture_clocks clock_note;
 	};
 };
+
+_Static_assert(__builtin_offsetof(struct capture_state, chunk) ==
+		       __builtin_offsetof(struct capture_state, note) + sizeof(struct capture_note),
+	       "they are sent as one");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -73,7 +78,33 @@ static __always_inline struct capture_state *state_get(void)
 	return cs;
 }
 
-/* Sends the note that cs holds. */
+/* Notes the time, which is read once a tick: in a virtual machine that costs as much as the rest. */
+static __always_inline void time_note(struct capture_state *cs)
+{
+	__u64 tick = bpf_jiffies64();
+
+	if (tick == cs->tick)
+		return;
+	cs->tick = tick;
+	cs->note.time_ns = bpf_ktime_get_ns();
+}
+
+/* The range that waits goes alone: another takes its place. */
+static __always_inline void chunk_send(struct capture_state *cs)
+{
+	__u32 len = cs->waiting;
+
+	cs->waiting = 0;
+	if (!len)
+		return;
+	barrier_var(len);
+	if (len > sizeof(cs->chunk))
+		return;
+	if (bpf_ringbuf_output(&captures, &cs->chunk, len, BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
+}
+
+/* Sends the note that cs holds, of the time that it holds, and with it the range that waits. */
 static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u32 place, __u64 ip,
 				      __u64 sp, __u32 n_words)
 {
@@ -84,13 +115,15 @@ static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u3
 	n->n_words = n_words;
 	n->number = cs->number++;
 	n->order = __sync_fetch_and_add(&capture_order, 1);
-	n->time_ns = bpf_ktime_get_ns();
 	n->ip = ip;
 	n->sp = sp;
-	if (n_words <= CAPTURE_WORDS + 2 &&
-	    bpf_ringbuf_output(&captures, n,
-			       __builtin_offsetof(struct capture_note, words) + 8 * n_words,
-			       BPF_RB_NO_WAKEUP))
+	n->range_bytes = cs->waiting;
+	cs->waiting = 0;
+	__u32 len = n->range_bytes ? sizeof(*n) + n->range_bytes
+				   : __builtin_offsetof(struct capture_note, words) + 8 * n_words;
+	barrier_var(len);
+	if (len > sizeof(*n) + sizeof(cs->chunk) ||
+	    bpf_ringbuf_output(&captures, n, len, BPF_RB_NO_WAKEUP))
 		count(&capture_counters.lost);
 }
 
@@ -111,18 +144,13 @@ static long range_step(__u32 step, struct range_walk *w)
 	barrier_var(len);
 	if (len > CAPTURE_CHUNK_BYTES)
 		return 1;
+	chunk_send(w->cs);
 	c->kind = RING_CAPTURE_RANGE;
 	c->number = w->cs->number++;
 	c->addr = w->addr;
 	c->len = len;
 	c->unread = bpf_probe_read_user(c->data, len, (void *)w->addr) != 0;
-	__u32 sent = c->unread ? 0 : len;
-	barrier_var(sent);
-	if (sent > CAPTURE_CHUNK_BYTES)
-		return 1;
-	if (bpf_ringbuf_output(&captures, c, __builtin_offsetof(struct capture_bytes, data) + sent,
-			       BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
+	w->cs->waiting = __builtin_offsetof(struct capture_bytes, data) + (c->unread ? 0 : len);
 	w->addr += len;
 	return 0;
 }
@@ -132,14 +160,13 @@ static __always_inline void unread_send(struct capture_state *cs, __u64 addr, __
 {
 	struct capture_bytes *c = &cs->chunk;
 
+	chunk_send(cs);
 	c->kind = RING_CAPTURE_RANGE;
 	c->number = cs->number++;
 	c->addr = addr;
 	c->len = len > CAPTURE_MAX_UNREAD ? CAPTURE_MAX_UNREAD : len;
 	c->unread = 1;
-	if (bpf_ringbuf_output(&captures, c, __builtin_offsetof(struct capture_bytes, data),
-			       BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
+	cs->waiting = __builtin_offsetof(struct capture_bytes, data);
 }
 
 /* Global, so that it is verified once. */
@@ -173,6 +200,7 @@ __noinline int string_send(__u64 addr, __u64 max)
 	if (!max)
 		return 0;
 	for (int i = 0; i < MAX_STRING_CHUNKS; i++) {
+		chunk_send(cs);
 		long n = bpf_probe_read_user_str(cs->chunk.data, CAPTURE_CHUNK_BYTES, (void *)addr);
 
 		if (n <= 0)

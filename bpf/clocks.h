@@ -60,7 +60,7 @@ __noinline int clocks_piece(__u64 slot, __u64 first, __u32 n, __u32 lost)
 	c->lost = lost;
 	c->number = cs->number++;
 	c->first = first;
-	c->time_ns = bpf_ktime_get_ns();
+	c->time_ns = cs->note.time_ns;
 	c->order = __sync_fetch_and_add(&capture_order, n + 1);
 	__u32 len = __builtin_offsetof(struct capture_clocks, entries) + bytes;
 	barrier_var(len);

@@ -85,6 +85,7 @@ static __always_inline struct capture_state *recorded(void)
 	if (cs) {
 		cs->note.task = cs->chunk.task = st->head.task;
 		cs->note.pid = st->head.pid;
+		time_note(cs);
 	}
 	return cs;
 }
@@ -476,6 +477,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	if (nr == SYS_MMAP && !(w[5] & MAP_ANONYMOUS) && (__u64)result < -4095ull)
 		bpf_find_vma(bpf_get_current_task_btf(), result, note_mapped, &m, 0);
 	note_code(nr, nr == SYS_MMAP ? result : r->di, r->dx, result);
+	if (m.inode)
+		cs->note.time_ns = bpf_ktime_get_ns();
 	w[8] = m.inode;
 	w[9] = m.size;
 	w[10] = cs->entered;
@@ -542,6 +545,7 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 		bpf_probe_read_kernel(&regs, sizeof(regs), r);
 		note_all(cs->note.words, &regs);
 		cs->note.task = st->head.task;
+		time_note(cs);
 		note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 17);
 	}
 	return 0;

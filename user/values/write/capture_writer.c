@@ -524,6 +524,8 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 		take_clocks(w, t, record, len);
 	} else {
 		memcpy(&whole, record, len < sizeof(whole) ? len : sizeof(whole));
+		if (whole.range_bytes && len >= sizeof(whole) + whole.range_bytes)
+			take_range(w, t, (const void *)((const char *)record + sizeof(whole)));
 		take_note(w, t, &whole);
 	}
 	pthread_mutex_unlock(&w->lock);
