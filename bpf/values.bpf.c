@@ -54,6 +54,7 @@ struct {
 /* Of each place that may be watched no longer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct capture_hits);
@@ -477,8 +478,10 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	if (nr == SYS_MMAP && !(w[5] & MAP_ANONYMOUS) && (__u64)result < -4095ull)
 		bpf_find_vma(bpf_get_current_task_btf(), result, note_mapped, &m, 0);
 	note_code(nr, nr == SYS_MMAP ? result : r->di, r->dx, result);
-	if (m.inode)
+	if (m.inode) {
 		cs->note.time_ns = bpf_ktime_get_ns();
+		cs->urgent = 1;
+	}
 	w[8] = m.inode;
 	w[9] = m.size;
 	w[10] = cs->entered;

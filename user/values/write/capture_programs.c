@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { HIT_OFTEN = 256 };
 
@@ -25,7 +27,27 @@ struct capture_programs {
 	struct bpf_link **links; /* one a module */
 	uint32_t n_links, n_modules;
 	bool *unwatched; /* of each place */
+	const struct capture_hits *hits; /* the kernel's own, of each place */
 };
+
+static size_t hits_bytes(const struct capture_programs *p)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = bpf_map__max_entries(p->skel->maps.hits) * sizeof(*p->hits);
+
+	return (bytes + page - 1) / page * page;
+}
+
+static int map_hits(struct capture_programs *p)
+{
+	void *hits = mmap(NULL, hits_bytes(p), PROT_READ, MAP_SHARED,
+			  bpf_map__fd(p->skel->maps.hits), 0);
+
+	if (hits == MAP_FAILED)
+		return -errno;
+	p->hits = hits;
+	return 0;
+}
 
 static int failed(int err, const char *what, struct pugmark_diag *diag)
 {
@@ -88,6 +110,8 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 			p->skel->bss->text_bytes[m] = spans[m].end - spans[m].addr;
 		err = fill(p, plan);
 	}
+	if (!err)
+		err = map_hits(p);
 	if (err) {
 		failed(err, "loading the BPF programs of level values", diag);
 		capture_programs_free(p);
@@ -195,14 +219,12 @@ static bool follows(const struct capture_programs *p, const struct capture_desc 
 static bool find_unwatched(struct capture_programs *p, bool has_no_vdso)
 {
 	const struct place_list *places = &p->plan->places;
-	int fd = bpf_map__fd(p->skel->maps.hits);
 	bool any = false;
 
 	for (uint32_t i = 0; i < places->n; i++) {
-		struct capture_hits hits;
+		struct capture_hits hits = *(const volatile struct capture_hits *)&p->hits[i];
 
-		if (p->unwatched[i] || bpf_map_lookup_elem(fd, &i, &hits) || hits.n < HIT_OFTEN ||
-		    !follows(p, &places->at[i].desc, &hits, has_no_vdso))
+		if (p->unwatched[i] || hits.n < HIT_OFTEN || !follows(p, &places->at[i].desc, &hits, has_no_vdso))
 			continue;
 		any = p->unwatched[i] = true;
 	}
@@ -271,6 +293,8 @@ void capture_programs_free(struct capture_programs *p)
 		return;
 	destroy(p->links, p->n_links);
 	free(p->unwatched);
+	if (p->hits)
+		munmap((void *)p->hits, hits_bytes(p));
 	if (p->skel)
 		values_bpf__destroy(p->skel);
 	free(p);

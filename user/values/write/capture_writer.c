@@ -504,6 +504,16 @@ static void take_clocks(struct capture_writer *w, struct capture_task *t,
 	}
 }
 
+void capture_writer_begin(struct capture_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+}
+
+void capture_writer_end(struct capture_writer *w)
+{
+	pthread_mutex_unlock(&w->lock);
+}
+
 int capture_writer_ring(void *writer, void *record, size_t len)
 {
 	struct capture_writer *w = writer;
@@ -512,7 +522,6 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 
 	if (len < sizeof(uint32_t) * 2)
 		return 0;
-	pthread_mutex_lock(&w->lock);
 	struct capture_task *t = task_of(w, n->task);
 	if (!t) {
 		fail(w, -ENOMEM);
@@ -528,7 +537,6 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 			take_range(w, t, (const void *)((const char *)record + sizeof(whole)));
 		take_note(w, t, &whole);
 	}
-	pthread_mutex_unlock(&w->lock);
 	return 0;
 }
 

@@ -24,7 +24,10 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction);
 /* The process notes itself what clocks tell. */
 void capture_writer_clocks(struct capture_writer *w, const struct clock_calls *calls);
-/* A record of the ring `captures`. Returns 0: errors are kept, see capture_writer_error(). */
+/* Records of the ring `captures` are taken between these two. */
+void capture_writer_begin(struct capture_writer *w);
+void capture_writer_end(struct capture_writer *w);
+/* One of them. Returns 0: errors are kept, see capture_writer_error(). */
 int capture_writer_ring(void *writer, void *record, size_t len);
 /* A record of our own: the start of @task. */
 void capture_writer_start(struct capture_writer *w, uint32_t task, const struct capture *start);

@@ -23,11 +23,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { POLL_NS = 1000000, FLUSH_NS = 1000000000, THIN_NS = 200000000 };
+enum {
+	POLL_MIN_NS = 1000000,
+	POLL_MAX_NS = 8000000,
+	POLL_SHARE = 64, /* of the ring: while less than that comes between two looks, they move apart */
+	FLUSH_NS = 1000000000,
+	THIN_NS = 200000000,
+};
 
 struct capturing {
 	const struct recorder_options *options;
@@ -86,29 +93,72 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 	return 0;
 }
 
+/* Takes what has come. Returns how many bytes that were. */
+static size_t take(struct capturing *c)
+{
+	unsigned long before = ring_read(c->ring);
+
+	capture_writer_begin(c->writer);
+	c->broken |= ring_consume(c->ring) == -EBADMSG;
+	capture_writer_end(c->writer);
+	return ring_read(c->ring) - before;
+}
+
+/* Each look takes a processor from what is recorded, so there are no more than the ring has room
+ * for. A file that was mapped is looked at soon, while its name may lead to it: then the kernel
+ * wakes @epoll. */
+static uint64_t wait_for_more(struct capturing *c, int epoll, size_t came, uint64_t wait_ns)
+{
+	struct epoll_event event;
+	uint64_t next = came > ring_size(c->ring) / POLL_SHARE ? POLL_MIN_NS
+			: wait_ns * 2 > POLL_MAX_NS	       ? POLL_MAX_NS
+							       : wait_ns * 2;
+
+	if (epoll < 0 || epoll_wait(epoll, &event, 1, (int)(next / POLL_MIN_NS)) < 0)
+		nanosleep(&(struct timespec){.tv_nsec = POLL_MIN_NS}, NULL);
+	return next;
+}
+
+/* Only what the kernel wakes for counts, not what lies there. */
+static int open_epoll(const struct capturing *c)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (fd >= 0 &&
+	    epoll_ctl(fd, EPOLL_CTL_ADD, capture_programs_ring_fd(c->programs), &event)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 static void *drain_main(void *context)
 {
 	struct capturing *c = context;
-	const struct timespec pause = {.tv_nsec = POLL_NS};
-	uint64_t flushed_ns = now_ns(), thinned_ns = flushed_ns;
+	int epoll = open_epoll(c);
+	uint64_t wait_ns = POLL_MIN_NS, flushed_ns = now_ns(), thinned_ns = flushed_ns;
 
 	for (;;) {
 		bool ends = c->ends;
 
-		c->broken |= ring_consume(c->ring) == -EBADMSG;
+		size_t came = take(c);
 		uint64_t time_ns = now_ns();
 		if (time_ns - flushed_ns > FLUSH_NS) {
 			capture_writer_flush(c->writer, time_ns, FLUSH_NS);
 			flushed_ns = time_ns;
 		}
 		if (ends)
-			return NULL;
+			break;
 		if (c->options->thin && time_ns - thinned_ns > THIN_NS) {
 			c->thinned |= capture_programs_thin(c->programs, c->has_no_vdso);
 			thinned_ns = now_ns();
 		}
-		nanosleep(&pause, NULL);
+		wait_ns = wait_for_more(c, epoll, came, wait_ns);
 	}
+	if (epoll >= 0)
+		close(epoll);
+	return NULL;
 }
 
 int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
