@@ -149,13 +149,6 @@ static int return_now(struct value_run *run)
 	return VALUE_REPLAY_LIMIT;
 }
 
-bool value_run_told_time(const struct value_run *run)
-{
-	const struct capture *c = value_run_record(run);
-	const char *by;
-	return c && c->kind == CAPTURE_KERNEL && value_libraries_vdso(&run->libraries, c->ip, &by);
-}
-
 /* Whether the arguments are those of the record, as far as they are exact: all have two at most. */
 static bool is_told_as_asked(struct value_run *run, const struct capture *c)
 {

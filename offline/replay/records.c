@@ -196,6 +196,13 @@ int value_run_map(struct value_run *run, const struct capture *c)
 	return err;
 }
 
+bool value_run_told_time(const struct value_run *run)
+{
+	const struct capture *c = value_run_record(run);
+	const char *by;
+	return c && c->kind == CAPTURE_KERNEL && value_libraries_vdso(&run->libraries, c->ip, &by);
+}
+
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
 	enum { SYS_RSEQ = 334, ERROR_MOST = 4095 };

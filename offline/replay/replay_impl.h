@@ -197,6 +197,8 @@ uint64_t value_run_place_ip(const struct value_run *run, const struct capture *c
 void value_run_registers(struct value_run *run, const struct capture *c);
 int value_run_ranges(struct value_run *run, const struct capture *c);
 int value_run_kernel(struct value_run *run, const struct capture *c);
+/* Whether the next record says what a function of the kernel's image has told. */
+bool value_run_told_time(const struct value_run *run);
 /* Code that nobody executes here may have written anything. */
 void value_run_doubt(struct value_run *run);
 
@@ -230,8 +232,6 @@ void value_run_returned(struct value_run *run);
 /* library.c: goes on in code of libraries, until control is in traced code or nothing more can be
  * executed. */
 int value_run_library(struct value_run *run);
-/* Whether the next record says what a function of the kernel's image has told. */
-bool value_run_told_time(const struct value_run *run);
 /* xsavec, xrstor: they are executed here, and true is returned. */
 bool value_run_vectors(struct value_run *run, const struct value_insn *insn);
 

@@ -478,6 +478,14 @@ static void sum_up(struct recording_run *run, int err, struct recorder_result *d
 		done->n_probes += run->options->modules[m].n_sites;
 }
 
+/* It prices witnesses, and has the kernel take the time of all BPF programs meanwhile, which costs
+ * those of level values a third more: not where they alone run. */
+static bool wants_forecast(const struct recorder_options *o)
+{
+	return o->forecast && (!o->captures || o->refuse_above > 0 ||
+			       probe_links_first_site(o, o->n_modules));
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
@@ -503,8 +511,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 				       "who waits for this recording is gone");
 	if (!err)
 		say_begun(&run);
-	run.forecast_later = options->forecast && options->argv && !(options->refuse_above > 0);
-	if (!err && options->forecast && !run.forecast_later)
+	bool forecast = wants_forecast(options);
+	run.forecast_later = forecast && options->argv && !(options->refuse_above > 0);
+	if (!err && forecast && !run.forecast_later)
 		err = forecast_new(run.start_ns, run.probes, run.collector, &run.forecast);
 	for (unsigned i = 0; !err && i < RECORDER_NOTES; i++)
 		if (options->notes[i])
