@@ -446,11 +446,6 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of. */
 	if (!cs->entered || makes_task(nr))
 		clocks_skip(cs);
-	/* The image itself has asked the kernel: what comes of that is noted. */
-	if (clock_area && r->ip - clock_area < CLOCK_CODE) {
-		cs->entered = 0;
-		return 0;
-	}
 	__u64 *w = cs->note.words;
 	w[0] = nr;
 	w[1] = result;

@@ -41,12 +41,12 @@
 
 struct clock_slot {
 	__u64 owner; /* thread pointer; 0: nobody's */
-	__u64 n;     /* entries that were begun, ever */
+	__u64 n;     /* entries, ever */
 	__u64 reserved[6];
 };
 
 struct clock_entry {
-	__u64 head; /* written last: the number of the entry, from 1, above 8 bits; the function */
+	__u64 head; /* the number of the entry, from 1, above 8 bits; the function */
 	__u64 args[2];
 	__u64 result;
 	__u64 words[3]; /* what was written: at the first argument, then at the second */

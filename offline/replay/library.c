@@ -4,7 +4,7 @@
  * program had, and no table has to say them. What a probe has captured behind the call is compared.
  *
  *   traced ──call out──> library ──system call──> KERNEL record ──> library
- *      ^                   │  │ ──__vdso_...──> the time it tells is not known ──> library
+ *      ^                   │  │ ──__vdso_...──> KERNEL record, or it is not known ──> library
  *      └───return, callback┘  └── what cannot be executed ──> outside.c
  *
  * Instructions of libraries are not counted and are in no trace. */
@@ -149,58 +149,82 @@ static int return_now(struct value_run *run)
 	return VALUE_REPLAY_LIMIT;
 }
 
-/* Whether the arguments are those of the record, as far as they are exact: all have two at most. */
-static bool is_told_as_asked(struct value_run *run, const struct capture *c)
+/* A function of the kernel's image, and the system call that it does without. */
+struct clock_function {
+	const char *name;
+	uint32_t nr;
+	uint8_t len[2]; /* of what is written at the first and the second argument */
+	bool status;	/* the result is 0 */
+};
+
+static const struct clock_function *clock_function(const char *name)
+{
+	static const struct clock_function known[] = {
+		{"__vdso_clock_gettime", 228, {0, 16}, true},
+		{"__vdso_clock_getres", 229, {0, 16}, true},
+		{"__vdso_gettimeofday", 96, {16, 8}, true},
+		{"__vdso_getcpu", 309, {4, 4}, true},
+		{"__vdso_time", 201, {8, 0}, false},
+	};
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(known[i].name, name))
+			return &known[i];
+	return NULL;
+}
+
+/* Whether the record is of this function, and of these arguments, as far as they are exact. */
+static bool is_told_as_asked(struct value_run *run, const struct clock_function *f,
+			     const struct capture *c)
 {
 	static const uint8_t regs[] = {VALUE_RDI, VALUE_RSI};
 	const struct value_state *s = value_machine_state(run->machine);
-	enum { SYS_TIME = 201 };
-	for (unsigned i = 0; i < (c->nr == SYS_TIME ? 1 : 2); i++)
-		if (!value_quality(run->machine, (uint64_t)1 << regs[i]) &&
-		    s->gpr[regs[i]] != c->args[i])
-			return false;
-	return true;
+	bool same = f && c->nr == f->nr;
+	for (unsigned i = 0; same && i < (f->len[1] ? 2 : 1); i++)
+		same = value_quality(run->machine, (uint64_t)1 << regs[i]) ||
+		       s->gpr[regs[i]] == c->args[i];
+	return same;
 }
 
-/* A function of the kernel's image: it reads a clock that nobody has captured. What it cannot do by
- * itself it asks the kernel for, which has a record; so without one it has not failed. */
+/* A function of the kernel's image: it reads a clock. What the process has noted of that has a
+ * record, as has what it asks the kernel for; so without one it has not failed. Where a signal came
+ * meanwhile, the handler is done first, and then all of the function. */
+enum { CLOCK_FRAME = 1024 }; /* bytes, of a function and what it calls */
 static int tell_time(struct value_run *run, const char *name)
 {
 	struct value_machine *m = run->machine;
 	const struct value_state *s = value_machine_state(m);
 	const struct capture *c = value_run_record(run);
+	const struct clock_function *f = clock_function(name);
+	const char *by;
+	if (c && c->kind == CAPTURE_LOST)
+		return value_run_fail(run, "%lu records or more were lost", c->lost);
+	if (c && c->kind == CAPTURE_SIGNAL && value_libraries_vdso(&run->libraries, c->ip, &by)) {
+		if (s->gpr[VALUE_RSP] - c->sp >= CLOCK_FRAME)
+			return value_run_fail(run, "a signal found the task in another call than %s",
+					      name);
+		run->next++;
+		return value_run_signal(run, c);
+	}
 	if (value_run_told_time(run)) {
-		if (!is_told_as_asked(run, c))
-			return value_run_fail(run, "%s is asked for another time than recorded", name);
+		if (!is_told_as_asked(run, f, c))
+			return value_run_fail(run, "%s is not what was recorded here, or not so",
+					      name);
 		run->next++;
 		value_run_dead_stack(run, s->gpr[VALUE_RSP]);
 		import_clobber(m);
 		value_set_gpr(m, VALUE_RAX, c->result, VALUE_EXACT);
 		return value_run_kernel(run, c) ? VALUE_REPLAY_NO_MEMORY : return_now(run);
 	}
-	static const struct {
-		const char *name;
-		uint8_t len[2]; /* of what is written at the first and the second argument */
-		bool status;	/* the result is 0 */
-	} known[] = {{"__vdso_clock_gettime", {0, 16}, true},
-		     {"__vdso_clock_getres", {0, 16}, true},
-		     {"__vdso_gettimeofday", {16, 8}, true},
-		     {"__vdso_getcpu", {4, 4}, true},
-		     {"__vdso_time", {8, 0}, false}};
-	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (strcmp(known[i].name, name))
-			continue;
-		const uint64_t args[] = {s->gpr[VALUE_RDI], s->gpr[VALUE_RSI]};
-		for (unsigned a = 0; a < 2; a++)
-			if (known[i].len[a] && args[a])
-				value_memory_set_quality(&run->memory, args[a], known[i].len[a],
-							 VALUE_UNKNOWN);
-		import_clobber(m);
-		if (known[i].status)
-			value_set_gpr(m, VALUE_RAX, 0, VALUE_EXACT);
-		return return_now(run);
-	}
-	return go_blind(run, "a function of the kernel's image that is not known");
+	if (!f)
+		return go_blind(run, "a function of the kernel's image that is not known");
+	const uint64_t args[] = {s->gpr[VALUE_RDI], s->gpr[VALUE_RSI]};
+	for (unsigned a = 0; a < 2; a++)
+		if (f->len[a] && args[a])
+			value_memory_set_quality(&run->memory, args[a], f->len[a], VALUE_UNKNOWN);
+	import_clobber(m);
+	if (f->status)
+		value_set_gpr(m, VALUE_RAX, 0, VALUE_EXACT);
+	return return_now(run);
 }
 
 /* Another variant of a function is executed than the one that ran. It ends at an address that

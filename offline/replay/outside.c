@@ -71,6 +71,13 @@ static int enter(struct value_run *run, const struct capture *c)
 	return VALUE_REPLAY_LIMIT;
 }
 
+/* In a function of the kernel's image, which is not executed: the run stays before all of it. */
+static bool is_in_clock(const struct value_run *run, const struct capture *c)
+{
+	const char *name;
+	return value_libraries_vdso(&run->libraries, c->ip, &name);
+}
+
 /* Keeps what a handler interrupts, for rt_sigreturn(). */
 int value_run_signal(struct value_run *run, const struct capture *c)
 {
@@ -84,7 +91,7 @@ int value_run_signal(struct value_run *run, const struct capture *c)
 	was->in_library = run->in_library;
 	was->unseen = run->unseen;
 	was->entered = false;
-	if (!run->outside)
+	if (!run->outside && !is_in_clock(run, c))
 		value_run_registers(run, c);
 	was->n_calls = run->n_calls;
 	was->state = *value_machine_state(m);
@@ -110,7 +117,7 @@ void value_run_sigreturn(struct value_run *run, const struct capture *c)
 	run->in_library = was->in_library;
 	run->unseen = was->unseen;
 	/* A system call that was interrupted is made again, or has failed. */
-	if (!run->outside) {
+	if (!run->outside && !is_in_clock(run, c)) {
 		value_machine_state(run->machine)->rip = c->ip;
 		value_set_gpr(run->machine, VALUE_RAX, c->result, VALUE_EXACT);
 	}

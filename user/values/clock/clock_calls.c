@@ -9,6 +9,7 @@
 #include "user/values/clock/clock_image.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, JUMP_BYTES = 5, JUMP = 0xe9, HWCAP2_FSGSBASE_BIT = 2 };
 
@@ -133,10 +135,12 @@ static int give_area(const struct tracee *t, const struct clock_image *image, ui
 
 	if (!bytes)
 		return -ENOMEM;
-	int err = clock_image_move(image, base, area, bytes) && len <= CLOCK_SLOTS - CLOCK_CODE
+	int err = clock_image_move(image, base, area, bytes) && len <= CLOCK_SLOTS - CLOCK_CODE - 4
 			  ? 0
 			  : -ENOENT;
+	int32_t recorder = getpid();
 	memcpy(bytes + CLOCK_CODE, clock_code, len);
+	memcpy(bytes + CLOCK_SLOTS - sizeof(recorder), &recorder, sizeof(recorder));
 	for (int f = 0; f < CLOCK_FUNCTIONS; f++) {
 		uint64_t to = area + image->functions[f];
 		memcpy(bytes + CLOCK_CODE + clock_code_places[f].calls, &to, sizeof(to));
@@ -183,11 +187,41 @@ static int write_functions(const struct tracee *t, const struct clock_image *ima
 	return err;
 }
 
-static bool has_same_image(const struct tracee *t, const struct clock_image *image, uint64_t base)
+/* The process has the image that this one has; *@jumps: but for the beginnings of functions, as a
+ * recorder that was killed has left them. */
+static bool has_same_image(const struct tracee *t, const struct clock_image *image, uint64_t base,
+			   bool *jumps)
 {
 	uint8_t bytes[CLOCK_CODE];
 
-	return !tracee_read(t, base, bytes, image->len) && !memcmp(bytes, image->bytes, image->len);
+	*jumps = false;
+	if (tracee_read(t, base, bytes, image->len))
+		return false;
+	for (int f = 0; f < CLOCK_FUNCTIONS; f++) {
+		uint32_t at = image->functions[f];
+
+		if (!at || bytes[at] != JUMP || image->bytes[at] == JUMP)
+			continue;
+		*jumps = true;
+		memcpy(bytes + at, image->bytes + at, JUMP_BYTES);
+	}
+	return !memcmp(bytes, image->bytes, image->len);
+}
+
+/* Whether the recorder that has placed the jumps is there: its number stands at the end of the code.
+ * Else the memory that they lead to stays, as a thread may be in it. */
+static bool others_record(const struct tracee *t, const struct clock_image *image, uint64_t base)
+{
+	uint64_t at = base + image->functions[CLOCK_GETTIME] + 1;
+	int32_t by, recorder;
+
+	if (tracee_read(t, at, &by, sizeof(by)))
+		return true;
+	uint64_t code = at - 1 + JUMP_BYTES + by - clock_code_places[CLOCK_GETTIME].begin;
+	if (tracee_read(t, code + CLOCK_SLOTS - CLOCK_CODE - sizeof(recorder), &recorder,
+			sizeof(recorder)))
+		return true;
+	return recorder <= 0 || !kill(recorder, 0) || errno != ESRCH;
 }
 
 /* What no thread may stand in while the jumps are written. */
@@ -209,9 +243,12 @@ static int place(const struct tracee *t, const struct clock_image *image, const 
 	struct range jumps[CLOCK_FUNCTIONS];
 	struct tracee_map *maps = NULL;
 	int n_maps, n_jumps = jump_ranges(image, c->image, jumps);
+	bool left;
 
-	if (!has_same_image(t, image, c->image))
+	if (!has_same_image(t, image, c->image, &left))
 		return -ENOENT;
+	if (left && others_record(t, image, c->image))
+		return -EBUSY;
 	if (is_held(t, tids, n, jumps, n_jumps))
 		return -EBUSY;
 	n_maps = tracee_ranges(t->pid, &maps);

@@ -37,6 +37,9 @@ struct capture_task {
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
 	bool shown;	       /* the content of the next system call may be kept */
+	bool asked;	       /* the copied image has made a system call, which it then notes as well */
+	uint32_t asked_nr;
+	uint64_t asked_args[2];
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
 	uint64_t channels_before;
@@ -359,6 +362,13 @@ static void take_channel(struct capture_writer *w, struct capture_task *t,
 		add_channel(w, t, &notes[i]);
 }
 
+static void note_asked(struct capture_task *t, const struct capture *c)
+{
+	t->asked = true;
+	t->asked_nr = c->nr;
+	memcpy(t->asked_args, c->args, sizeof(t->asked_args));
+}
+
 static void take_kernel(struct capture_writer *w, struct capture_task *t,
 			const struct capture_note *n, struct capture *c)
 {
@@ -366,9 +376,9 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 	c->result = (int64_t)n->words[1];
 	memcpy(c->args, n->words + 2, sizeof(c->args));
 	c->entered = n->n_words > 10 ? n->words[10] : 0;
-	/* Made in the place of a function of the kernel's image. */
-	if (w->clocks.area && c->ip - w->clocks.area < CLOCK_SLOTS)
-		c->ip = w->clocks.image;
+	bool returns = c->nr == SYS_rt_sigreturn; /* to there */
+	if (w->clocks.area && n->ip - w->clocks.area < CLOCK_CODE && !returns)
+		note_asked(t, c);
 	take_channel(w, t, n, c);
 	opened_files_note(w->opened, n->pid, c);
 	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
@@ -390,6 +400,12 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 		c->map_file = w->file_of(w->file_ctx, &file);
 }
 
+/* What runs in the area stands for the image. */
+static uint64_t ip_told(const struct capture_writer *w, uint64_t ip)
+{
+	return w->clocks.area && ip - w->clocks.area < CLOCK_SLOTS ? w->clocks.image : ip;
+}
+
 static void take_note(struct capture_writer *w, struct capture_task *t,
 		      const struct capture_note *n)
 {
@@ -399,7 +415,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		.map_file = CAPTURE_NONE,
 		.order = n->order,
 		.time_ns = n->time_ns,
-		.ip = n->ip,
+		.ip = ip_told(w, n->ip),
 		.sp = n->sp,
 	};
 
@@ -464,6 +480,14 @@ static void take_clock(struct capture_writer *w, struct capture_task *t,
 	c->nr = f->nr;
 	c->result = (int64_t)e->result;
 	c->sp = e->sp;
+	if (t->asked) { /* it has a record */
+		bool same = t->asked_nr == f->nr && t->asked_args[0] == e->args[0] &&
+			    (!f->bytes[1] || t->asked_args[1] == e->args[1]);
+		t->asked = false;
+		if (!same)
+			add_lost(w, t, 1, c->order, c->time_ns);
+		return;
+	}
 	for (int i = 0; i < 2; i++) {
 		c->args[i] = e->args[i];
 		if (!f->bytes[i] || !e->args[i] || (f->status && c->result))
@@ -497,7 +521,7 @@ static void take_clocks(struct capture_writer *w, struct capture_task *t,
 				    .time_ns = clocks->time_ns,
 				    .ip = w->clocks.image};
 
-		if (e->head >> 8 != clocks->first + i + 1) /* a signal came before it was whole */
+		if (e->head >> 8 != clocks->first + i + 1) /* somebody has written there */
 			add_lost(w, t, 1, c.order, c.time_ns);
 		else if (function < CLOCK_FUNCTIONS)
 			take_clock(w, t, e, function, &c);
