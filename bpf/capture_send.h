@@ -37,8 +37,9 @@ struct capture_state {
 	__u32 waiting;	  /* bytes of the chunk, which goes with the next note; 0: there is none */
 	__u32 urgent;	  /* the recorder looks at the next note at once */
 	__u32 reserved;
-	__u64 tick; /* of the kernel's clock, at which the note's time was read */
-	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known */
+	__u64 tick;	   /* of the kernel's clock, at which the note's time was read */
+	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known
+			    */
 	__u64 clocks;	   /* entries of it that were read or are not the task's */
 	struct pending_call pending[CAPTURE_PENDING];
 	struct capture_note note; /* and behind it what goes with it */
@@ -80,7 +81,8 @@ static __always_inline struct capture_state *state_get(void)
 	return cs;
 }
 
-/* Notes the time, which is read once a tick: in a virtual machine that costs as much as the rest. */
+/* Notes the time, which is read once a tick: in a virtual machine that costs as much as the rest.
+ */
 static __always_inline void time_note(struct capture_state *cs)
 {
 	__u64 tick = bpf_jiffies64();
@@ -125,8 +127,8 @@ static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u3
 				   : __builtin_offsetof(struct capture_note, words) + 8 * n_words;
 	barrier_var(len);
 	if (len > sizeof(*n) + sizeof(cs->chunk) ||
-	    bpf_ringbuf_output(&captures, n, len, cs->urgent ? BPF_RB_FORCE_WAKEUP
-							   : BPF_RB_NO_WAKEUP))
+	    bpf_ringbuf_output(&captures, n, len,
+			       cs->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
 		count(&capture_counters.lost);
 	cs->urgent = 0;
 }

@@ -59,8 +59,8 @@ static __always_inline void channel_tcp(struct sock *sk, bool six, struct captur
 	struct tcp_sock *tcp = kernel_object(struct tcp_sock, sk);
 	__u64 self = six ? channel_address(&sk->__sk_common.skc_v6_rcv_saddr)
 			 : sk->__sk_common.skc_rcv_saddr;
-	__u64 other = six ? channel_address(&sk->__sk_common.skc_v6_daddr)
-			  : sk->__sk_common.skc_daddr;
+	__u64 other =
+		six ? channel_address(&sk->__sk_common.skc_v6_daddr) : sk->__sk_common.skc_daddr;
 
 	c->is = CHANNEL_TCP;
 	c->device = sk->__sk_common.skc_net.net->ns.inum;

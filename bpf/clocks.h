@@ -40,8 +40,8 @@ static __always_inline void clocks_skip(struct capture_state *cs)
 	cs->clocks = head.n;
 }
 
-/* Sends @n entries from number @first on, which stand in the ring in one piece; @lost: they, or more,
- * are not known. Global, so that it is verified once. */
+/* Sends @n entries from number @first on, which stand in the ring in one piece; @lost: they, or
+ * more, are not known. Global, so that it is verified once. */
 __noinline int clocks_piece(__u64 slot, __u64 first, __u32 n, __u32 lost)
 {
 	struct capture_state *cs =

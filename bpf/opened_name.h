@@ -10,7 +10,7 @@
 
 /* A pointer of which the verifier knows no type as one to a kernel's object: its fields are read by
  * plain loads, as zeros where there is none. (Linux 6.2; uprobe_multi needs more.) */
-#define kernel_object(type, pointer) \
+#define kernel_object(type, pointer)                                                               \
 	((type *)bpf_rdonly_cast((pointer), bpf_core_type_id_kernel(type)))
 
 /* NULL: it is not open. */

@@ -443,7 +443,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	/* rt_sigreturn() leaves -1 there, so that what it goes back to is not made again. */
 	__u32 nr = (__s32)r->orig_ax < 0 ? 15 : r->orig_ax;
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
-	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of. */
+	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of.
+	 */
 	if (!cs->entered || makes_task(nr))
 		clocks_skip(cs);
 	__u64 *w = cs->note.words;

@@ -156,11 +156,11 @@ struct capture_note {
 	__u32 task;
 	__u32 place;
 	__u32 n_words;
-	__u64 number; /* of this task's records, also of those that found the ring full */
-	__u64 order;  /* over all tasks */
+	__u64 number;  /* of this task's records, also of those that found the ring full */
+	__u64 order;   /* over all tasks */
 	__u64 time_ns; /* less than a tick of the kernel's clock before; of a mapping exactly */
 	__u64 ip, sp;
-	__s32 pid; /* its process, in the collector's namespace */
+	__s32 pid;	   /* its process, in the collector's namespace */
 	__u32 range_bytes; /* 0; or so many are sent behind all words: a struct capture_bytes */
 	__u64 words[CAPTURE_WORDS + 2]; /* n_words are sent, or all */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0 */
-/* clock_area.h: the memory that a process gets that is attached to at level values, so that what the
- * kernel's image of clock functions (vDSO) tells is noted: user/values/clock writes it, the process
- * fills it, bpf/clocks.h reads it.
+/* clock_area.h: the memory that a process gets that is attached to at level values, so that what
+ * the kernel's image of clock functions (vDSO) tells is noted: user/values/clock writes it, the
+ * process fills it, bpf/clocks.h reads it.
  *
  *   0           a copy of the image, whose functions are as they were
  *   CLOCK_CODE  what the functions of the image itself jump to: calls the copy, and notes the call

@@ -188,7 +188,20 @@ static bool is_told_as_asked(struct value_run *run, const struct clock_function 
 /* A function of the kernel's image: it reads a clock. What the process has noted of that has a
  * record, as has what it asks the kernel for; so without one it has not failed. Where a signal came
  * meanwhile, the handler is done first, and then all of the function. */
-enum { CLOCK_FRAME = 1024 }; /* bytes, of a function and what it calls */
+enum { CLOCK_FRAME = 1024 /* bytes, of a function and what it calls */, CLOCK_OVER = 1 };
+
+/* A signal that has found the task where the function had nothing left to do: it comes behind it.
+ */
+static int signal_behind(struct value_run *run)
+{
+	const struct capture *c = value_run_record(run);
+	if (!c || c->kind != CAPTURE_SIGNAL ||
+	    c->ip != run->libraries.vdso_range.start + CLOCK_OVER)
+		return VALUE_REPLAY_LIMIT;
+	run->next++;
+	return value_run_signal(run, c);
+}
+
 static int tell_time(struct value_run *run, const char *name)
 {
 	struct value_machine *m = run->machine;
@@ -199,9 +212,10 @@ static int tell_time(struct value_run *run, const char *name)
 	if (c && c->kind == CAPTURE_LOST)
 		return value_run_fail(run, "%lu records or more were lost", c->lost);
 	if (c && c->kind == CAPTURE_SIGNAL && value_libraries_vdso(&run->libraries, c->ip, &by)) {
-		if (s->gpr[VALUE_RSP] - c->sp >= CLOCK_FRAME)
-			return value_run_fail(run, "a signal found the task in another call than %s",
-					      name);
+		if (s->gpr[VALUE_RSP] - c->sp >= CLOCK_FRAME ||
+		    c->ip == run->libraries.vdso_range.start + CLOCK_OVER)
+			return value_run_fail(
+				run, "a signal found the task in another call than %s", name);
 		run->next++;
 		return value_run_signal(run, c);
 	}
@@ -213,7 +227,10 @@ static int tell_time(struct value_run *run, const char *name)
 		value_run_dead_stack(run, s->gpr[VALUE_RSP]);
 		import_clobber(m);
 		value_set_gpr(m, VALUE_RAX, c->result, VALUE_EXACT);
-		return value_run_kernel(run, c) ? VALUE_REPLAY_NO_MEMORY : return_now(run);
+		if (value_run_kernel(run, c))
+			return VALUE_REPLAY_NO_MEMORY;
+		int stop = return_now(run);
+		return stop == VALUE_REPLAY_LIMIT && run->in_library ? signal_behind(run) : stop;
 	}
 	if (!f)
 		return go_blind(run, "a function of the kernel's image that is not known");

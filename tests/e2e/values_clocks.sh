@@ -35,6 +35,7 @@ static long image_sum(void)
 		sum = sum * 31 + image[i];
 	return sum;
 }
+static volatile long handled;
 static long asked(int times)
 {
 	static const clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE,
@@ -43,7 +44,7 @@ static long asked(int times)
 	long sum = 0;
 	for (int i = 0; i < times; i++) {
 		clock_gettime(clocks[i % 4], &t);
-		sum = sum * 7 + t.tv_nsec + t.tv_sec;
+		sum = sum * 7 + t.tv_nsec + t.tv_sec + handled; /* a handler comes before or behind */
 	}
 	return sum;
 }
@@ -52,7 +53,6 @@ static void *work(void *arg)
 	note(20 + (int)(long)arg, asked(50));
 	return NULL;
 }
-static volatile long handled;
 static void handle(int sig)
 {
 	struct timespec t;
@@ -168,6 +168,8 @@ known() { grep -cE "kind=($1), value=[0-9-]+\)" sure; }
 claim 'a few calls before each system call are known' is "$(known 2)" 100
 claim 'so is a thousand without one' is "$(known 3)" 1
 claim 'so are all functions of the image, and where they fail' is "$(known '1[0-7]')" 8
+claim 'so is what signals do that come while a clock is asked' \
+	is "$(sed 's/~//g' said.notes | sort | comm -12 - printed.notes | grep -c 'kind=4[01],')" 2
 claim 'threads, one after the other, are known as far as others do not write' \
 	is "$(sed 's/~//g' said.notes | sort | comm -12 - printed.notes | grep -c 'kind=2[0-3],')" 4
 claim 'so is a child' is "$(known 30)" 1

@@ -482,8 +482,8 @@ static void sum_up(struct recording_run *run, int err, struct recorder_result *d
  * those of level values a third more: not where they alone run. */
 static bool wants_forecast(const struct recorder_options *o)
 {
-	return o->forecast && (!o->captures || o->refuse_above > 0 ||
-			       probe_links_first_site(o, o->n_modules));
+	return o->forecast &&
+	       (!o->captures || o->refuse_above > 0 || probe_links_first_site(o, o->n_modules));
 }
 
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,

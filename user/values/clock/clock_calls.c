@@ -81,8 +81,8 @@ static void note_frame(void *ctx, uint64_t ip)
 	h->held |= is_within(h->ranges, h->n_ranges, ip);
 }
 
-/* Whether a thread stands in one of the ranges, or a signal has interrupted it there. What stands in
- * the area is nowhere else: it calls nothing but the copy of the image. */
+/* Whether a thread stands in one of the ranges, or a signal has interrupted it there. What stands
+ * in the area is nowhere else: it calls nothing but the copy of the image. */
 static bool is_held(const struct tracee *t, const pid_t *tids, uint32_t n,
 		    const struct range *ranges, int n_ranges)
 {
@@ -208,8 +208,8 @@ static bool has_same_image(const struct tracee *t, const struct clock_image *ima
 	return !memcmp(bytes, image->bytes, image->len);
 }
 
-/* Whether the recorder that has placed the jumps is there: its number stands at the end of the code.
- * Else the memory that they lead to stays, as a thread may be in it. */
+/* Whether the recorder that has placed the jumps is there: its number stands at the end of the
+ * code. Else the memory that they lead to stays, as a thread may be in it. */
 static bool others_record(const struct tracee *t, const struct clock_image *image, uint64_t base)
 {
 	uint64_t at = base + image->functions[CLOCK_GETTIME] + 1;
@@ -287,6 +287,30 @@ int clock_calls_place(pid_t pid, const pid_t *tids, uint32_t n, struct clock_cal
 	if (!err)
 		*out = c;
 	return err;
+}
+
+bool clock_calls_in(const struct clock_calls *calls, uint64_t ip)
+{
+	return calls->area && ip - calls->area < CLOCK_SLOTS;
+}
+
+bool clock_calls_in_copy(const struct clock_calls *calls, uint64_t ip)
+{
+	return calls->area && ip - calls->area < CLOCK_CODE;
+}
+
+bool clock_calls_over(const struct clock_calls *calls, uint64_t ip)
+{
+	uint64_t off = ip - calls->area - CLOCK_CODE;
+
+	for (int f = 0; calls->area && f < CLOCK_FUNCTIONS; f++) {
+		const struct clock_code_place *p = &clock_code_places[f];
+
+		if ((off >= p->noted && off < p->noted_end) ||
+		    (off >= p->asked && off < p->asked_end))
+			return true;
+	}
+	return false;
 }
 
 bool clock_calls_has(const struct clock_calls *calls, pid_t pid)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* clock_code.c: see clock_code.h. It runs in the process, in the place of a function: it changes
  * what a call may change, and no vector register. An entry is written and then counted, by one
- * instruction. A signal's handler may ask for the time meanwhile and use the same: then it is written
- * anew, as the next; the handler's have been read by then, as it returns by a system call.
+ * instruction. A signal's handler may ask for the time meanwhile and use the same: then it is
+ * written anew, as the next; the handler's have been read by then, as it returns by a system call.
  *
  *   40(%rsp) return address   24(%rsp) unused   16(%rsp) slot   8(%rsp), (%rsp) the arguments */
 #include "user/values/clock/clock_code.h"
@@ -74,6 +74,7 @@ asm(".pushsection .rodata.clock_code, \"a\", @progbits\n"
     "	mov %rdx, 56(%r9)\n"
     "	clock_written\\number\n"
     "	clock_tell \\number, .Lclock_note\\number\n"
+    ".Lclock_noted\\number:\n"
     "	mov %r10, %rax\n"
     "	add $40, %rsp\n"
     "	ret\n"
@@ -90,8 +91,10 @@ asm(".pushsection .rodata.clock_code, \"a\", @progbits\n"
     ".Lclock_ask\\number:\n"
     "	mov $\\syscall, %eax\n"
     "	syscall\n"
+    ".Lclock_asked\\number:\n"
     "	add $40, %rsp\n"
     "	ret\n"
+    ".Lclock_end\\number:\n"
     ".balign 8\n"
     ".Lclock_calls\\number:\n"
     "	.quad 0\n"
@@ -145,11 +148,13 @@ asm(".pushsection .rodata.clock_code, \"a\", @progbits\n"
     "clock_code_places:\n"
     ".irp number, 0, 1, 2, 3, 4\n"
     "	.long .Lclock_begin\\number - .Lclock_code, .Lclock_calls\\number - .Lclock_code\n"
+    "	.long .Lclock_noted\\number - .Lclock_code, .Lclock_other\\number - .Lclock_code\n"
+    "	.long .Lclock_asked\\number - .Lclock_code, .Lclock_end\\number - .Lclock_code\n"
     ".endr\n"
     ".popsection\n");
 /* clang-format on */
 
 _Static_assert(CLOCK_GETTIME == 0 && CLOCK_GETTIMEOFDAY == 1 && CLOCK_TIME == 2 &&
-		       CLOCK_GETCPU == 3 && CLOCK_GETRES == 4 &&
-		       sizeof(struct clock_slot) == 64 && sizeof(struct clock_entry) == 64,
+		       CLOCK_GETCPU == 3 && CLOCK_GETRES == 4 && sizeof(struct clock_slot) == 64 &&
+		       sizeof(struct clock_entry) == 64,
 	       "the code counts on that");

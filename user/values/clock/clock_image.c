@@ -8,12 +8,15 @@
 #include <sys/auxv.h>
 
 static const char *const names[CLOCK_FUNCTIONS] = {
-	[CLOCK_GETTIME] = "__vdso_clock_gettime", [CLOCK_GETTIMEOFDAY] = "__vdso_gettimeofday",
-	[CLOCK_TIME] = "__vdso_time",		  [CLOCK_GETCPU] = "__vdso_getcpu",
+	[CLOCK_GETTIME] = "__vdso_clock_gettime",
+	[CLOCK_GETTIMEOFDAY] = "__vdso_gettimeofday",
+	[CLOCK_TIME] = "__vdso_time",
+	[CLOCK_GETCPU] = "__vdso_getcpu",
 	[CLOCK_GETRES] = "__vdso_clock_getres",
 };
 
-static void find_functions(struct clock_image *image, const Elf64_Shdr *symbols, const char *strings)
+static void find_functions(struct clock_image *image, const Elf64_Shdr *symbols,
+			   const char *strings)
 {
 	const Elf64_Sym *s = (const Elf64_Sym *)(image->bytes + symbols->sh_offset);
 

@@ -19,8 +19,8 @@ struct clock_image {
 
 /* False: this process has none, or one that is not understood. */
 bool clock_image_own(struct clock_image *out);
-/* Writes the image to @out, as it runs at the address @at in a process that has it at @base as well:
- * what it reads outside of itself is read through @base. False: it cannot be moved there. */
+/* Writes the image to @out, as it runs at the address @at in a process that has it at @base as
+ * well: what it reads outside of itself is read through @base. False: it cannot be moved there. */
 bool clock_image_move(const struct clock_image *image, uint64_t base, uint64_t at, uint8_t *out);
 
 #endif

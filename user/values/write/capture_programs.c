@@ -26,7 +26,7 @@ struct capture_programs {
 	const struct recorder_module *modules;
 	struct bpf_link **links; /* one a module */
 	uint32_t n_links, n_modules;
-	bool *unwatched; /* of each place */
+	bool *unwatched;		 /* of each place */
 	const struct capture_hits *hits; /* the kernel's own, of each place */
 };
 
@@ -224,7 +224,8 @@ static bool find_unwatched(struct capture_programs *p, bool has_no_vdso)
 	for (uint32_t i = 0; i < places->n; i++) {
 		struct capture_hits hits = *(const volatile struct capture_hits *)&p->hits[i];
 
-		if (p->unwatched[i] || hits.n < HIT_OFTEN || !follows(p, &places->at[i].desc, &hits, has_no_vdso))
+		if (p->unwatched[i] || hits.n < HIT_OFTEN ||
+		    !follows(p, &places->at[i].desc, &hits, has_no_vdso))
 			continue;
 		any = p->unwatched[i] = true;
 	}

@@ -21,8 +21,8 @@ int capture_programs_attach(struct capture_programs *programs, const struct capt
 void capture_programs_enable(struct capture_programs *programs, bool enabled);
 /* Takes probes away that were hit often and tell what follows from executing libraries again: at
  * functions that were never entered from outside, and at calls out; but not of what may read a
- * clock, unless the process @has_no_vdso, or notes itself what that tells. Takes tens of milliseconds where there are some; nothing
- * is missed meanwhile. Returns whether there were. */
+ * clock, unless the process @has_no_vdso, or notes itself what that tells. Takes tens of
+ * milliseconds where there are some; nothing is missed meanwhile. Returns whether there were. */
 bool capture_programs_thin(struct capture_programs *programs, bool has_no_vdso);
 /* Whether the place of that index is watched no longer. */
 bool capture_programs_thinned(const struct capture_programs *programs, uint32_t place);

@@ -36,8 +36,8 @@ struct capture_task {
 	size_t *offs;
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
-	bool shown;	       /* the content of the next system call may be kept */
-	bool asked;	       /* the copied image has made a system call, which it then notes as well */
+	bool shown; /* the content of the next system call may be kept */
+	bool asked; /* the copied image has made a system call, which it then notes as well */
 	uint32_t asked_nr;
 	uint64_t asked_args[2];
 	struct bytes channels; /* notes of them that wait, */
@@ -377,7 +377,7 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 	memcpy(c->args, n->words + 2, sizeof(c->args));
 	c->entered = n->n_words > 10 ? n->words[10] : 0;
 	bool returns = c->nr == SYS_rt_sigreturn; /* to there */
-	if (w->clocks.area && n->ip - w->clocks.area < CLOCK_CODE && !returns)
+	if (clock_calls_in_copy(&w->clocks, n->ip) && !returns)
 		note_asked(t, c);
 	take_channel(w, t, n, c);
 	opened_files_note(w->opened, n->pid, c);
@@ -400,10 +400,15 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 		c->map_file = w->file_of(w->file_ctx, &file);
 }
 
-/* What runs in the area stands for the image. */
-static uint64_t ip_told(const struct capture_writer *w, uint64_t ip)
+/* What runs in the area stands for the image: its first byte is told, or the second, where the call
+ * has had its record and a signal finds the task before it has returned. */
+static uint64_t ip_told(const struct capture_writer *w, const struct capture_task *t,
+			const struct capture_note *n)
 {
-	return w->clocks.area && ip - w->clocks.area < CLOCK_SLOTS ? w->clocks.image : ip;
+	bool over =
+		n->kind == RING_CAPTURE_SIGNAL && (t->asked || clock_calls_over(&w->clocks, n->ip));
+
+	return clock_calls_in(&w->clocks, n->ip) ? w->clocks.image + over : n->ip;
 }
 
 static void take_note(struct capture_writer *w, struct capture_task *t,
@@ -415,7 +420,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		.map_file = CAPTURE_NONE,
 		.order = n->order,
 		.time_ns = n->time_ns,
-		.ip = ip_told(w, n->ip),
+		.ip = ip_told(w, t, n),
 		.sp = n->sp,
 	};
 
@@ -509,8 +514,9 @@ static void take_clocks(struct capture_writer *w, struct capture_task *t,
 	t->ring_number = clocks->number + 1;
 	if (clocks->lost)
 		add_lost(w, t, 1, clocks->order, clocks->time_ns);
-	for (uint32_t i = 0; !clocks->lost && i < clocks->n && i < CLOCK_ENTRIES &&
-			     (const uint8_t *)&clocks->entries[i + 1] <= (const uint8_t *)clocks + len;
+	for (uint32_t i = 0;
+	     !clocks->lost && i < clocks->n && i < CLOCK_ENTRIES &&
+	     (const uint8_t *)&clocks->entries[i + 1] <= (const uint8_t *)clocks + len;
 	     i++) {
 		const struct clock_entry *e = &clocks->entries[i];
 		uint32_t function = (uint8_t)e->head;

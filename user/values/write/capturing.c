@@ -31,7 +31,8 @@
 enum {
 	POLL_MIN_NS = 1000000,
 	POLL_MAX_NS = 8000000,
-	POLL_SHARE = 64, /* of the ring: while less than that comes between two looks, they move apart */
+	POLL_SHARE =
+		64, /* of the ring: while less than that comes between two looks, they move apart */
 	FLUSH_NS = 1000000000,
 	THIN_NS = 200000000,
 };
@@ -49,7 +50,7 @@ struct capturing {
 	bool runs;
 	atomic_bool has_no_vdso; /* the process, or it notes itself what that tells */
 	struct clock_calls clocks;
-	atomic_bool thinned;	 /* places are watched no longer */
+	atomic_bool thinned; /* places are watched no longer */
 	atomic_bool ends;
 	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
 	uint32_t n_files; /* that the table says */
