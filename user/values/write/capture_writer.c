@@ -10,6 +10,7 @@
 #include "offline/capture/capture_code.h"
 #include "offline/capture/channels.h"
 #include "offline/capture/syscalls.h"
+#include "user/values/clock/clock_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,9 +38,7 @@ struct capture_task {
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
 	bool shown; /* the content of the next system call may be kept */
-	bool asked; /* the copied image has made a system call, which it then notes as well */
-	uint32_t asked_nr;
-	uint64_t asked_args[2];
+	struct clock_asked asked;
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
 	uint64_t channels_before;
@@ -362,13 +361,6 @@ static void take_channel(struct capture_writer *w, struct capture_task *t,
 		add_channel(w, t, &notes[i]);
 }
 
-static void note_asked(struct capture_task *t, const struct capture *c)
-{
-	t->asked = true;
-	t->asked_nr = c->nr;
-	memcpy(t->asked_args, c->args, sizeof(t->asked_args));
-}
-
 static void take_kernel(struct capture_writer *w, struct capture_task *t,
 			const struct capture_note *n, struct capture *c)
 {
@@ -378,7 +370,7 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 	c->entered = n->n_words > 10 ? n->words[10] : 0;
 	bool returns = c->nr == SYS_rt_sigreturn; /* to there */
 	if (clock_calls_in_copy(&w->clocks, n->ip) && !returns)
-		note_asked(t, c);
+		t->asked = (struct clock_asked){true, c->nr, {c->args[0], c->args[1]}};
 	take_channel(w, t, n, c);
 	opened_files_note(w->opened, n->pid, c);
 	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
@@ -405,8 +397,8 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 static uint64_t ip_told(const struct capture_writer *w, const struct capture_task *t,
 			const struct capture_note *n)
 {
-	bool over =
-		n->kind == RING_CAPTURE_SIGNAL && (t->asked || clock_calls_over(&w->clocks, n->ip));
+	bool over = n->kind == RING_CAPTURE_SIGNAL &&
+		    (t->asked.waits || clock_calls_over(&w->clocks, n->ip));
 
 	return clock_calls_in(&w->clocks, n->ip) ? w->clocks.image + over : n->ip;
 }
@@ -459,78 +451,31 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	t->shown = false;
 }
 
-/* The system call that a function of the kernel's image does without, and what it writes at its
- * arguments. */
-static const struct told {
-	uint32_t nr;
-	uint8_t bytes[2];
-	bool status; /* nothing is written unless the result is 0 */
-} told[CLOCK_FUNCTIONS] = {
-	[CLOCK_GETTIME] = {SYS_clock_gettime, {0, 16}, true},
-	[CLOCK_GETTIMEOFDAY] = {SYS_gettimeofday, {16, 8}, true},
-	[CLOCK_TIME] = {SYS_time, {8, 0}, false},
-	[CLOCK_GETCPU] = {SYS_getcpu, {4, 4}, true},
-	[CLOCK_GETRES] = {SYS_clock_getres, {0, 16}, true},
-};
-
-/* As a record of the system call, made in the image. */
-static void take_clock(struct capture_writer *w, struct capture_task *t,
-		       const struct clock_entry *e, uint32_t function, struct capture *c)
-{
-	const struct told *f = &told[function];
-	struct capture_range ranges[2];
-	const __u64 *second = f->bytes[0] ? e->words + 2 : e->words;
-	const __u64 *first = function == CLOCK_TIME ? &e->result : e->words;
-
-	c->nr = f->nr;
-	c->result = (int64_t)e->result;
-	c->sp = e->sp;
-	if (t->asked) { /* it has a record */
-		bool same = t->asked_nr == f->nr && t->asked_args[0] == e->args[0] &&
-			    (!f->bytes[1] || t->asked_args[1] == e->args[1]);
-		t->asked = false;
-		if (!same)
-			add_lost(w, t, 1, c->order, c->time_ns);
-		return;
-	}
-	for (int i = 0; i < 2; i++) {
-		c->args[i] = e->args[i];
-		if (!f->bytes[i] || !e->args[i] || (f->status && c->result))
-			continue;
-		ranges[c->n_ranges++] = (struct capture_range){
-			.addr = e->args[i],
-			.len = f->bytes[i],
-			.bytes = (const uint8_t *)(i ? second : first),
-		};
-	}
-	c->ranges = ranges;
-	add_record(w, t, c);
-}
-
 static void take_clocks(struct capture_writer *w, struct capture_task *t,
 			const struct capture_clocks *clocks, size_t len)
 {
+	size_t whole = (len - offsetof(struct capture_clocks, entries)) / sizeof(*clocks->entries);
+	uint32_t n = clocks->n < whole ? clocks->n : (uint32_t)whole;
+
 	note_lost(w, t, clocks->number, clocks->order, clocks->time_ns);
 	t->ring_number = clocks->number + 1;
 	if (clocks->lost)
 		add_lost(w, t, 1, clocks->order, clocks->time_ns);
-	for (uint32_t i = 0;
-	     !clocks->lost && i < clocks->n && i < CLOCK_ENTRIES &&
-	     (const uint8_t *)&clocks->entries[i + 1] <= (const uint8_t *)clocks + len;
-	     i++) {
-		const struct clock_entry *e = &clocks->entries[i];
-		uint32_t function = (uint8_t)e->head;
+	for (uint32_t i = 0; !clocks->lost && i < n; i++) {
+		struct capture_range ranges[2];
 		struct capture c = {.kind = CAPTURE_KERNEL,
 				    .place = CAPTURE_NONE,
 				    .map_file = CAPTURE_NONE,
 				    .order = clocks->order + i,
 				    .time_ns = clocks->time_ns,
 				    .ip = w->clocks.image};
+		bool broken;
 
-		if (e->head >> 8 != clocks->first + i + 1) /* somebody has written there */
+		if (clock_record(&clocks->entries[i], clocks->first + i, &t->asked, &c, ranges,
+				 &broken))
+			add_record(w, t, &c);
+		else if (broken)
 			add_lost(w, t, 1, c.order, c.time_ns);
-		else if (function < CLOCK_FUNCTIONS)
-			take_clock(w, t, e, function, &c);
 	}
 }
 
@@ -559,7 +504,8 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 		take_range(w, t, record);
 	} else if (n->kind == RING_CAPTURE_NAME) {
 		take_name(w, t, record);
-	} else if (n->kind == RING_CAPTURE_CLOCKS) {
+	} else if (n->kind == RING_CAPTURE_CLOCKS &&
+		   len >= offsetof(struct capture_clocks, entries)) {
 		take_clocks(w, t, record, len);
 	} else {
 		memcpy(&whole, record, len < sizeof(whole) ? len : sizeof(whole));
