@@ -49,7 +49,7 @@ __noinline int clocks_piece(__u64 slot, __u64 first, __u32 n, __u32 lost)
 	__u64 at = slot + sizeof(struct clock_slot) +
 		   first % CLOCK_ENTRIES * sizeof(struct clock_entry);
 
-	if (!cs || n > CLOCK_ENTRIES)
+	if (!cs || n > CLOCK_READ)
 		return 0;
 	struct capture_clocks *c = &cs->clock_note;
 	__u32 bytes = n * sizeof(*c->entries);
@@ -71,6 +71,26 @@ __noinline int clocks_piece(__u64 slot, __u64 first, __u32 n, __u32 lost)
 	return 0;
 }
 
+struct clock_walk {
+	__u64 slot, first;
+	__u32 left;
+};
+
+/* Up to where a number of them ends, as does the ring. */
+static long clock_step(__u32 step, struct clock_walk *w)
+{
+	__u32 n = CLOCK_READ - w->first % CLOCK_READ;
+
+	if (!w->left)
+		return 1;
+	if (n > w->left)
+		n = w->left;
+	clocks_piece(w->slot, w->first, n, 0);
+	w->first += n;
+	w->left -= n;
+	return 0;
+}
+
 /* Global, so that it is verified once. */
 __noinline int clocks_take(__u64 owner)
 {
@@ -89,15 +109,11 @@ __noinline int clocks_take(__u64 owner)
 	cs->clocks = head.n;
 	if (moved || n > CLOCK_ENTRIES)
 		return clocks_piece(slot, first, 0, 1);
-	__u32 whole = CLOCK_ENTRIES - first % CLOCK_ENTRIES, rest = 0;
-	if (n > whole) {
-		rest = n - whole;
-		n = whole;
-	}
+	struct clock_walk w = {.slot = slot, .first = first, .left = n};
 	if (n)
-		clocks_piece(slot, first, n, 0);
-	if (rest)
-		clocks_piece(slot, first + n, rest, 0);
+		clock_step(0, &w);
+	if (w.left)
+		bpf_loop(CLOCK_ENTRIES / CLOCK_READ + 1, clock_step, &w, 0);
 	return 0;
 }
 

@@ -185,7 +185,7 @@ struct capture_clocks {
 	__u64 order;   /* of the first of them; those behind it have the following numbers */
 	__u64 time_ns; /* when they were read */
 	__u64 first;   /* number of the first entry, from 0 */
-	struct clock_entry entries[CLOCK_ENTRIES]; /* n are sent */
+	struct clock_entry entries[CLOCK_READ]; /* n are sent */
 };
 
 struct capture_counters {

@@ -8,10 +8,10 @@
  *   CLOCK_SLOTS a slot for each thread, by its thread pointer: a struct clock_slot, then a ring of
  *               struct clock_entry
  *
- * A slot belongs to the thread pointer that took it first. Where another one has it, and at each
- * entry whose number is a multiple of CLOCK_ENTRIES, the call is made as a system call, which is
- * captured as any: so no more entries than the ring has wait for the next system call, before which
- * they are read. It lives only between the parts of one build. */
+ * A slot belongs to the thread pointer that took it first. What another one, whose slot it would
+ * be, is told is noted nowhere. No call is made into the kernel, as a filter might end the process
+ * for it: entries are read before the next record of the thread, and where there are more by then
+ * than the ring has, they are lost. It lives only between the parts of one build. */
 #ifndef OFFLINE_CAPTURE_CLOCK_AREA_H
 #define OFFLINE_CAPTURE_CLOCK_AREA_H
 
@@ -22,11 +22,12 @@
 /* Plain numbers: assembly has them as well. */
 #define CLOCK_CODE 0x4000
 #define CLOCK_SLOTS 0x8000
-#define CLOCK_SLOT_SHIFT 13
+#define CLOCK_SLOT_SHIFT 20
 #define CLOCK_SLOT_BITS 8
 #define CLOCK_HASH_SHIFT 6
 #define CLOCK_HASH 0x9e3779b1
-#define CLOCK_ENTRIES 64
+#define CLOCK_ENTRIES 8192
+#define CLOCK_READ 64 /* entries that are read at once */
 #define CLOCK_BYTES (CLOCK_SLOTS + (1 << (CLOCK_SLOT_SHIFT + CLOCK_SLOT_BITS)))
 
 /* The functions, by number: a row of clock_functions in user/values/clock. */
@@ -36,8 +37,6 @@
 #define CLOCK_GETCPU 3
 #define CLOCK_GETRES 4
 #define CLOCK_FUNCTIONS 5
-/* The call was made as a system call, which has a record of its own. */
-#define CLOCK_ASKED 255
 
 struct clock_slot {
 	__u64 owner; /* thread pointer; 0: nobody's */

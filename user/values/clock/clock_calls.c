@@ -102,7 +102,7 @@ static bool is_held(const struct tracee *t, const pid_t *tids, uint32_t n,
 	return h.held || n_maps <= 0;
 }
 
-/* A filter may know nothing of the calls that are made in the place of the functions. */
+/* A filter may know nothing of the calls that are made in the name of the process. */
 static bool is_filtered(pid_t pid)
 {
 	char path[32], line[128];
@@ -306,8 +306,7 @@ bool clock_calls_over(const struct clock_calls *calls, uint64_t ip)
 	for (int f = 0; calls->area && f < CLOCK_FUNCTIONS; f++) {
 		const struct clock_code_place *p = &clock_code_places[f];
 
-		if ((off >= p->noted && off < p->noted_end) ||
-		    (off >= p->asked && off < p->asked_end))
+		if (off >= p->noted && off < p->noted_end)
 			return true;
 	}
 	return false;
@@ -342,6 +341,8 @@ int clock_calls_remove(const struct clock_calls *calls, pid_t pid, const pid_t *
 	err = write_functions(&t, &image, calls, false);
 	if (!err && is_held(&t, tids, n, &area, 1))
 		err = -EBUSY;
+	if (!err && is_filtered(pid))
+		err = -EPERM;
 	if (!err)
 		err = (int)call(&t, SYS_munmap, calls->area, CLOCK_BYTES, 0, 0);
 	tracee_close(&t);

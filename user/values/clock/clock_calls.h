@@ -28,7 +28,8 @@ bool clock_calls_in_copy(const struct clock_calls *calls, uint64_t ip);
 /* Whether process @pid jumps to the area, as a child does that was forked meanwhile. */
 bool clock_calls_has(const struct clock_calls *calls, pid_t pid);
 /* The functions are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread
- * may still be in it, or -errno. All threads are stopped, as above. */
+ * may still be in it, or -errno (-EPERM: a seccomp filter has come meanwhile). All threads are
+ * stopped, as above. */
 int clock_calls_remove(const struct clock_calls *calls, pid_t pid, const pid_t *tids, uint32_t n);
 
 #endif

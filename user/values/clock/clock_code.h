@@ -10,10 +10,11 @@
 
 extern const uint8_t clock_code[], clock_code_end[];
 /* Of each function, relative to clock_code: where its code begins; where the address stands of what
- * it calls; and from where to where there is nothing left to do but to return, behind a call that
- * was noted, and behind one that was made as a system call. */
+ * it calls; and from where to where there is nothing left to do but to return, as the call was
+ * noted.
+ */
 extern const struct clock_code_place {
-	uint32_t begin, calls, noted, noted_end, asked, asked_end;
+	uint32_t begin, calls, noted, noted_end;
 } clock_code_places[CLOCK_FUNCTIONS];
 
 #endif

@@ -36,9 +36,8 @@ bool clock_record(const struct clock_entry *e, uint64_t index, struct clock_aske
 {
 	uint32_t function = (uint8_t)e->head;
 
-	*broken = e->head >> 8 != index + 1 ||
-		  (function >= CLOCK_FUNCTIONS && function != CLOCK_ASKED);
-	if (*broken || function == CLOCK_ASKED)
+	*broken = e->head >> 8 != index + 1 || function >= CLOCK_FUNCTIONS;
+	if (*broken)
 		return false;
 	const struct told *f = &told[function];
 	if (asked->waits) {
