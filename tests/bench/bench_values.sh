@@ -117,7 +117,8 @@ bench_server() { # NAME
 	plain=$("rate_$1")
 	for level in calls values; do
 		local options=(--level $level)
-		[ $level != values ] || options+=(--check-every 64 --module 'libjemalloc*')
+		[ $level != values ] || options+=(--check-every 64)
+		rm -f "$tmp/err" # of the level before: it says that it records
 		"$PUGMARK" record -o "$tmp/rec.$level" -p $server "${options[@]}" >"$tmp/out" 2>"$tmp/err" &
 		recorder=$!
 		for ((k = 0; k < 600; k++)); do grep -q ': recording' "$tmp/err" && break || sleep 0.1; done

@@ -88,6 +88,7 @@ echo secret >kept.txt
 mkfifo go
 attached_to() # FILE REC OPTION...: records the program while it looks at what it has mapped of FILE
 {
+	rm -f said
 	./mapped "$1" <go &
 	local mapped=$! recorder
 	exec 9>go
@@ -114,7 +115,7 @@ if ! command -v redis-server redis-benchmark >/dev/null; then
 	echo 'skip redis: not installed'
 	conclude
 fi
-# Copies: a probe is in a file. The allocator asks for the time, which only traced code is told.
+# Copies: a probe is in a file. The allocator asks for the time as well, and is not traced.
 mkdir lib
 cp "$(command -v redis-server)" server
 allocator=$(ldd server | awk '/jemalloc/ { print $3 }')
@@ -126,13 +127,13 @@ for _ in $(seq 100); do
 	redis-cli -p $port ping >/dev/null 2>&1 && break
 	sleep 0.1
 done
-"$PUGMARK" record --level values -p $server --module 'libjemalloc*' -o attached >said 2>&1 &
+"$PUGMARK" record --level values -p $server -o attached >said 2>&1 &
 recorder=$!
 for _ in $(seq 200); do
 	grep -q recording said && break
 	sleep 0.1
 done
-redis-benchmark -h 127.0.0.1 -p $port -t set,get -n 100 -c 2 -q >bench 2>&1
+redis-benchmark -h 127.0.0.1 -p $port -t set,get -n 200 -c 2 -q >bench 2>&1
 kill -INT $recorder
 wait $recorder
 "$PUGMARK" values attached --format json >whole
