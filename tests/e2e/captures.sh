@@ -174,7 +174,7 @@ __attribute__((noinline)) static void turn(struct timespec *heap, int n)
 int main(void)
 {
 	struct timespec *heap = malloc(2 * sizeof(*heap));
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 120; i++) {
 		turn(heap, i);
 		fflush(stdout);
 		usleep(30000);
