@@ -272,9 +272,10 @@ static void find_left_calls(struct pruning *p, uint32_t func)
 	while (f->n_blocks && ch->back.n) {
 		uint32_t b = ch->back.at[--ch->back.n];
 		const struct prog_block *block = &ch->prog->blocks[b];
-		if (ch->seen_back[b] == stamp || ch->marks[b])
+		uint32_t *seen = &ch->seen_back[conflict_place(ch, b)];
+		if (*seen == stamp || ch->marks[b])
 			continue;
-		ch->seen_back[b] = stamp;
+		*seen = stamp;
 		ch->steps++;
 		if (block->call == CALL_DIRECT &&
 		    p->order.component[block->callee] == p->order.component[func]) {

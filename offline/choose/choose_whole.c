@@ -37,10 +37,11 @@ static uint64_t width_after(struct conflicts *ch, uint32_t func, uint32_t block,
 	for (uint32_t i = 0; i < conflict_ways(ch, block); i++) {
 		struct decision d = {func, block, conflict_decision_way(ch, block, i)};
 		uint32_t c = conflict_continuation(ch, d);
-		if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
+		uint32_t *seen = c == PUGMARK_NONE ? NULL : &ch->seen_alike[conflict_place(ch, c)];
+		if (seen && *seen == stamp)
 			continue;
-		if (c != PUGMARK_NONE)
-			ch->seen_alike[c] = stamp;
+		if (seen)
+			*seen = stamp;
 		conflict_alternatives(ch, d, &ch->alts);
 		width += ch->alts.n;
 	}

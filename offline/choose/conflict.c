@@ -96,6 +96,33 @@ static int find_alike(struct conflicts *ch)
 	return 0;
 }
 
+/* Scratch of as many places as the largest function has blocks. */
+static bool make_places(struct conflicts *ch)
+{
+	const struct program *prog = ch->prog;
+	struct watch *w = &ch->watch;
+	uint32_t most = 1;
+	for (uint32_t f = 0; f < prog->n_funcs; f++)
+		most = prog->funcs[f].n_blocks > most ? prog->funcs[f].n_blocks : most;
+	while (ch->places_mask < most)
+		ch->places_mask = 2 * ch->places_mask + 1;
+	size_t n = (size_t)ch->places_mask + 1;
+	uint32_t **stamps[] = {&ch->seen_walk, &ch->seen_closure, &ch->seen_back, &ch->seen_alike,
+			       &ch->seen_fan,  &w->new_alts,	  &w->source_at};
+	uint8_t **flags[] = {&w->held, &w->ours.starts, &w->ours.nodes, &w->rivals.starts,
+			     &w->rivals.nodes};
+	bool ok = true;
+	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
+		*stamps[i] = calloc(n, sizeof(uint32_t));
+		ok = ok && *stamps[i];
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		*flags[i] = calloc(n, 1);
+		ok = ok && *flags[i];
+	}
+	return ok;
+}
+
 int conflict_init(struct conflicts *ch, const struct program *prog)
 {
 	*ch = (struct conflicts){.prog = prog, .work_end = UINT64_MAX, .work_spare = WORK_SPARE};
@@ -107,26 +134,12 @@ int conflict_init(struct conflicts *ch, const struct program *prog)
 	ch->global_depth = calloc(n, sizeof(int32_t));
 	ch->global_any = calloc(n, sizeof(bool));
 	ch->whole = calloc(prog->n_funcs + 1, sizeof(bool));
-	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back, &ch->head,
-			       &ch->head_stamp, &ch->seen_alike,   &ch->alike,	   &ch->seen_fan};
-	uint32_t **watched[] = {&ch->watch.head, &ch->watch.head_stamp, &ch->watch.new_alts};
-	uint8_t **flags[] = {&ch->watch.held, &ch->watch.ours, &ch->watch.our_starts,
-			     &ch->watch.rivals, &ch->watch.rival_starts};
+	ch->alike = calloc(n, sizeof(uint32_t));
+	ch->heads = calloc(n, sizeof(*ch->heads));
+	ch->watch.chains = calloc(n, sizeof(*ch->watch.chains));
 	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
-		  ch->global_any && ch->whole;
-	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
-		*stamps[i] = calloc(n, sizeof(uint32_t));
-		ok = ok && *stamps[i];
-	}
-	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {
-		*watched[i] = calloc(n, sizeof(uint32_t));
-		ok = ok && *watched[i];
-	}
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-		*flags[i] = calloc(n, 1);
-		ok = ok && *flags[i];
-	}
-	if (!ok || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
+		  ch->global_any && ch->whole && ch->alike && ch->heads && ch->watch.chains;
+	if (!ok || !make_places(ch) || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
 		conflict_deinit(ch);
 		return -ENOMEM;
 	}
@@ -145,19 +158,31 @@ void conflict_deinit(struct conflicts *ch)
 			terminal_set_free(&ch->sums[f].need);
 		}
 	struct watch *w = &ch->watch;
-	void *watched[] = {w->sources,	w->terms,	   w->exits.at, w->anything.at,
-			   w->nodes.at, w->rival_nodes.at, w->head,	w->head_stamp,
-			   w->new_alts, w->held,	   w->ours,	w->our_starts,
-			   w->rivals,	w->rival_starts};
+	void *watched[] = {w->sources,
+			   w->terms,
+			   w->exits.at,
+			   w->anything.at,
+			   w->chains,
+			   w->source_at,
+			   w->new_alts,
+			   w->held,
+			   w->ours.starts,
+			   w->ours.nodes,
+			   w->ours.some_starts.at,
+			   w->ours.some_nodes.at,
+			   w->rivals.starts,
+			   w->rivals.nodes,
+			   w->rivals.some_starts.at,
+			   w->rivals.some_nodes.at};
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		free(watched[i]);
-	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	      ch->capture_ret,
-			ch->sums,	  ch->global_need,  ch->global_any,   ch->seen_walk,
-			ch->seen_closure, ch->seen_back,    ch->head,	      ch->head_stamp,
-			ch->preds,	  ch->pred_at,	    ch->alts.at,      ch->walk.at,
-			ch->closure.at,	  ch->back.at,	    ch->found,	      ch->decisions.at,
-			ch->seen_alike,	  ch->alike,	    ch->seen_fan,     ch->unresolved.at,
-			ch->whole,	  ch->kept.walks,   ch->kept.nodes.at};
+	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	       ch->capture_ret,
+			ch->sums,	  ch->global_need,  ch->global_any,    ch->seen_walk,
+			ch->seen_closure, ch->seen_back,    ch->heads,	       ch->preds,
+			ch->pred_at,	  ch->alts.at,	    ch->walk.at,       ch->closure.at,
+			ch->back.at,	  ch->found,	    ch->decisions.at,  ch->seen_alike,
+			ch->alike,	  ch->seen_fan,	    ch->unresolved.at, ch->whole,
+			ch->kept.walks,	  ch->kept.nodes.at};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct conflicts){0};

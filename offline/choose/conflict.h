@@ -38,6 +38,12 @@ struct found_term {
 	uint32_t next; /* chain of the same w */
 };
 
+/* The found terminals of one w. */
+struct found_head {
+	uint32_t stamp; /* they are of this conflicts.file_stamp */
+	uint32_t first;
+};
+
 /* What the walks need of a block, packed: they are most of the work. */
 struct hop {
 	uint32_t succ;
@@ -51,27 +57,43 @@ enum hop_flag {
 	HOP_RET_APART = 4, /* a ret that a witness could tell from the others */
 };
 
-/* One thing that an unmarked call of the function can show first. */
+/* One thing that a call of the function can show first if it is unmarked. */
 struct watch_source {
 	struct terminal term;
 	uint32_t block;
-	uint32_t next; /* of the same witness */
+	uint32_t next; /* of the same witness, at an unmarked call */
 };
 
-/* What conflict_do_without() knows of the function whose marks are being taken away. The arrays
- * from `head` on are per block. */
+/* The sources of one witness. */
+struct watch_chain {
+	uint32_t stamp; /* they are of this conflict_watch() */
+	uint32_t n;	/* all of them */
+	uint32_t open;	/* the first at an unmarked call; UINT32_MAX: none */
+};
+
+/* What leads to some place of a function in silence. */
+struct watch_ways {
+	uint8_t *starts, *nodes; /* per block: enum reached, by a walk from its start, or by
+				    the decisions behind it */
+	struct vec_u32 some_starts, some_nodes; /* the blocks for which that is not 0 */
+};
+
+/* What conflict_do_without() knows of the function whose marks are being taken away. */
 struct watch {
-	struct watch_source *sources;
+	struct watch_source *sources; /* by block */
 	uint32_t n_sources, cap_sources;
 	struct terminal *terms; /* what comes after the mark that is being taken away */
 	uint32_t n_terms, cap_terms;
 	struct vec_u32 exits, anything; /* blocks that can end it; calls of what is not known yet */
-	struct vec_u32 nodes, rival_nodes;
-	uint32_t *head, *head_stamp, stamp, entries;
-	uint32_t *new_alts, removals;
+	struct watch_ways ours, rivals;
+	uint32_t func, stamp, removals;
+	struct watch_chain
+		entries; /* of the entries of functions that may be entered from anywhere */
+	struct watch_chain *chains; /* per block: of each other witness */
+	/* Per place of a block. */
+	uint32_t *source_at; /* its first source, or where the next block's begin */
+	uint32_t *new_alts;
 	uint8_t *held; /* what is known to hold */
-	uint8_t *ours, *our_starts, *rivals, *rival_starts;
-	uint32_t func;
 };
 
 /* A walk to the nodes of a decision, that was made before: kept.nodes[at .. at + n). */
@@ -117,9 +139,10 @@ struct conflicts {
 	bool global_top;
 	bool global_grew; /* since this was cleared */
 
-	/* Scratch of one query; stamps make clearing free. */
+	/* Scratch of one query, per place of a block; stamps make clearing free. */
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
-	uint32_t *head, *head_stamp; /* per w: first found_term */
+	uint32_t places_mask;
+	struct found_head *heads; /* per w */
 	struct vec_u32 alts, walk, closure, back, decisions;
 	struct vec_u32
 		unresolved; /* in the end: three numbers for each, see struct choice_unresolved */
@@ -162,6 +185,14 @@ static inline void conflict_spend(struct conflicts *ch)
  * was too much. A look within another is part of it. */
 void conflict_begin(struct conflicts *ch, uint32_t func);
 bool conflict_end(struct conflicts *ch);
+
+/* Where scratch for @block is. The blocks of a function come one after the other, so no two of them
+ * share a place; those of different functions do, and stamps say whose it is. Thus all of it is of
+ * the size of the largest function. */
+static inline uint32_t conflict_place(const struct conflicts *ch, uint32_t block)
+{
+	return block & ch->places_mask;
+}
 
 int conflict_init(struct conflicts *ch, const struct program *prog);
 void conflict_deinit(struct conflicts *ch);

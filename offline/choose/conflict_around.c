@@ -23,10 +23,11 @@ bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 		const struct prog_block *blk = &ch->prog->blocks[b];
 		if (b == block && (called || (blocks && !first)))
 			return false;
-		if (seen[called][b] == stamp || ch->marks[b])
+		uint32_t place = conflict_place(ch, b);
+		if (seen[called][place] == stamp || ch->marks[b])
 			continue;
 		if (!first)
-			seen[called][b] = stamp;
+			seen[called][place] = stamp;
 		ch->steps++;
 		ch->work += 1 + blk->n_succ;
 		if (conflict_spent(ch))
@@ -57,9 +58,10 @@ static bool begins_well(struct conflicts *ch, uint32_t func, const bool *left)
 	while (ch->back.n) {
 		uint32_t b = ch->back.at[--ch->back.n];
 		const struct prog_block *block = &ch->prog->blocks[b];
-		if (ch->seen_back[b] == stamp || ch->marks[b])
+		uint32_t *seen = &ch->seen_back[conflict_place(ch, b)];
+		if (*seen == stamp || ch->marks[b])
 			continue;
-		ch->seen_back[b] = stamp;
+		*seen = stamp;
 		if (block->call == CALL_DIRECT && left[block->callee])
 			return false;
 		if (!conflict_passes_silently(ch, b) || block->flags & (PROG_TAIL | PROG_NORETURN))
@@ -168,11 +170,12 @@ bool conflict_node_decisions_hold(struct conflicts *ch, uint32_t func, uint32_t 
 	if (conflict_decision_way(ch, node, 0) != WAY_ALL)
 		return true;
 	uint32_t c = conflict_continuation(ch, (struct decision){func, node, WAY_ALL});
-	if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
+	uint32_t *seen = c == PUGMARK_NONE ? NULL : &ch->seen_alike[conflict_place(ch, c)];
+	if (seen && *seen == stamp)
 		return true;
 	bool holds = conflict_decision_holds(ch, (struct decision){func, node, WAY_ALL});
-	if (c != PUGMARK_NONE && holds)
-		ch->seen_alike[c] = stamp;
+	if (seen && holds)
+		*seen = stamp;
 	return holds;
 }
 
@@ -194,9 +197,10 @@ bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t bl
 		VEC_PUSH(queue, ch->preds[p]);
 	while (queue->n) {
 		uint32_t b = queue->at[--queue->n];
-		if (ch->seen_back[b] == stamp)
+		uint32_t *seen = &ch->seen_back[conflict_place(ch, b)];
+		if (*seen == stamp)
 			continue;
-		ch->seen_back[b] = stamp;
+		*seen = stamp;
 		ch->steps++;
 		ch->work += 1 + ch->pred_at[b + 1] - ch->pred_at[b];
 		bool node = conflict_is_node(ch, b);

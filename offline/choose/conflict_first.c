@@ -107,9 +107,10 @@ bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool
 			empty = true;
 			continue;
 		}
-		if (ch->seen_closure[n] == closure_stamp)
+		uint32_t *seen = &ch->seen_closure[conflict_place(ch, n)];
+		if (*seen == closure_stamp)
 			continue;
-		ch->seen_closure[n] = closure_stamp;
+		*seen = closure_stamp;
 		ch->steps++;
 		ch->work++;
 		if (conflict_spent(ch)) {
@@ -150,11 +151,10 @@ static bool file_terms(struct conflicts *ch, uint32_t from, uint32_t stamp, uint
 		struct found_term *f = &ch->found[i];
 		uint32_t *head = entries;
 		if (!conflict_is_entry_term(ch, f->term.w)) {
-			head = &ch->head[f->term.w];
-			if (ch->head_stamp[f->term.w] != stamp) {
-				ch->head_stamp[f->term.w] = stamp;
-				*head = UINT32_MAX;
-			}
+			struct found_head *of_w = &ch->heads[f->term.w];
+			if (of_w->stamp != stamp)
+				*of_w = (struct found_head){stamp, UINT32_MAX};
+			head = &of_w->first;
 		}
 		for (uint32_t j = *head; j != UINT32_MAX; j = ch->found[j].next) {
 			ch->steps++;

@@ -137,9 +137,10 @@ static bool seen_before(struct conflicts *ch, struct decision d, const struct co
 	uint32_t c = to->pairs ? conflict_continuation(ch, d) : PUGMARK_NONE;
 	if (c == PUGMARK_NONE)
 		return false;
-	bool seen = ch->seen_alike[c] == to->stamp;
-	ch->seen_alike[c] = to->stamp;
-	return seen;
+	uint32_t *seen = &ch->seen_alike[conflict_place(ch, c)];
+	bool before = *seen == to->stamp;
+	*seen = to->stamp;
+	return before;
 }
 
 static bool collect_decision(struct conflicts *ch, struct decision d, struct collection *to)

@@ -20,6 +20,18 @@
 enum held { HELD_DECISIONS = 1, HELD_FOLLOW = 2, HELD_ENTRY = 4 };
 enum reached { REACHED_ITSELF = 1, REACHED_BEHIND = 2 };
 
+/* The sources of @w, an entry of a function or another witness. */
+static struct watch_chain *chain_of(struct conflicts *ch, uint32_t w)
+{
+	struct watch *watch = &ch->watch;
+	if (conflict_is_entry_term(ch, w))
+		return &watch->entries;
+	struct watch_chain *chain = &watch->chains[w];
+	if (chain->stamp != watch->stamp)
+		*chain = (struct watch_chain){watch->stamp, 0, UINT32_MAX};
+	return chain;
+}
+
 static bool add_source(struct conflicts *ch, uint32_t block, struct terminal t)
 {
 	struct watch *w = &ch->watch;
@@ -33,16 +45,21 @@ static bool add_source(struct conflicts *ch, uint32_t block, struct terminal t)
 		w->sources = at;
 		w->cap_sources = cap;
 	}
-	uint32_t *head = &w->entries;
-	if (!conflict_is_entry_term(ch, t.w)) {
-		head = &w->head[t.w];
-		if (w->head_stamp[t.w] != w->stamp)
-			*head = UINT32_MAX;
-		w->head_stamp[t.w] = w->stamp;
-	}
-	w->sources[w->n_sources] = (struct watch_source){t, block, *head};
-	*head = w->n_sources++;
+	chain_of(ch, t.w)->n++;
+	w->sources[w->n_sources++] = (struct watch_source){t, block, UINT32_MAX};
 	return true;
+}
+
+/* The call in @block is unmarked: what it can show first, it shows. */
+static void open_sources(struct conflicts *ch, uint32_t block)
+{
+	struct watch *w = &ch->watch;
+	for (uint32_t s = w->source_at[conflict_place(ch, block)];
+	     s < w->n_sources && w->sources[s].block == block; s++) {
+		struct watch_chain *chain = chain_of(ch, w->sources[s].term.w);
+		w->sources[s].next = chain->open;
+		chain->open = s;
+	}
 }
 
 /* What the calls of @f can show first, by witness. */
@@ -51,6 +68,7 @@ static void index_calls(struct conflicts *ch, const struct prog_func *f)
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
 		bool top = false;
+		ch->watch.source_at[conflict_place(ch, b)] = ch->watch.n_sources;
 		if (!(block->flags & PROG_REACHED))
 			continue;
 		if (ch->hops[b].flags & HOP_RET || block->flags & PROG_TAIL)
@@ -63,6 +81,8 @@ static void index_calls(struct conflicts *ch, const struct prog_func *f)
 		for (uint32_t i = 0; i < ch->n_found; i++)
 			if (!add_source(ch, b, ch->found[i].term))
 				return;
+		if (!ch->marks[b])
+			open_sources(ch, b);
 	}
 }
 
@@ -73,20 +93,21 @@ void conflict_watch(struct conflicts *ch, uint32_t func)
 	w->func = func;
 	w->stamp++;
 	w->n_sources = w->exits.n = w->anything.n = 0;
-	w->entries = UINT32_MAX;
+	w->entries = (struct watch_chain){w->stamp, 0, UINT32_MAX};
 	index_calls(ch, f);
 	uint32_t stamp = ++ch->stamp;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		w->held[b] = 0;
+		uint8_t *held = &w->held[conflict_place(ch, b)];
+		*held = 0;
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
 			continue;
 		if (conflict_node_decisions_hold(ch, func, b, stamp))
-			w->held[b] |= HELD_DECISIONS;
+			*held |= HELD_DECISIONS;
 		if (conflict_follow_holds(ch, b))
-			w->held[b] |= HELD_FOLLOW;
+			*held |= HELD_FOLLOW;
 	}
 	if (conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}))
-		w->held[f->block] |= HELD_ENTRY;
+		w->held[conflict_place(ch, f->block)] |= HELD_ENTRY;
 }
 
 /* One removal: what the decisions on the way to the block see without its mark. */
@@ -102,7 +123,7 @@ struct removal {
 
 static bool is_new_alt(const struct conflicts *ch, const struct removal *r, uint32_t block)
 {
-	return ch->watch.new_alts[block] == r->q;
+	return ch->watch.new_alts[conflict_place(ch, block)] == r->q;
 }
 
 /* Puts T into watch.terms and N into watch.new_alts. Returns whether the nodes of N are told from
@@ -123,7 +144,7 @@ static bool look_behind(struct conflicts *ch, struct removal *r)
 			if (ch->alts.at[i] == NODE_EXIT)
 				r->exit = true;
 			else
-				w->new_alts[ch->alts.at[i]] = r->q;
+				w->new_alts[conflict_place(ch, ch->alts.at[i])] = r->q;
 		r->empty = conflict_first(ch, &ch->alts, &top);
 	}
 	r->top = top;
@@ -145,49 +166,50 @@ static bool look_behind(struct conflicts *ch, struct removal *r)
 }
 
 /* Notes that a walk back has reached the start of @block, if that is new. */
-static void reach_back(struct conflicts *ch, uint8_t *reached, uint32_t block, uint8_t how)
+static void reach_back(struct conflicts *ch, struct watch_ways *ways, uint32_t block, uint8_t how)
 {
-	if (reached[block] & how)
+	uint8_t *reached = &ways->starts[conflict_place(ch, block)];
+	if (*reached & how)
 		return;
-	reached[block] |= how;
+	if (!*reached)
+		push(ch, &ways->some_starts, block);
+	*reached |= how;
 	push(ch, &ch->back, block);
 	push(ch, &ch->back, how);
 }
 
-/* Walks back from the blocks given to reach_back(), not through the block of @r. Sets in @starts
- * which blocks lead there, in @nodes after which nodes the decisions do; nodes that are new go to
- * @list. */
-static void walk_back(struct conflicts *ch, const struct removal *r, uint8_t *starts,
-		      uint8_t *nodes, struct vec_u32 *list)
+/* Walks back from the blocks given to reach_back(), not through the block of @r. */
+static void walk_back(struct conflicts *ch, const struct removal *r, struct watch_ways *ways)
 {
+	uint64_t steps = 0;
 	while (ch->back.n) {
 		uint8_t how = ch->back.at[--ch->back.n];
 		uint32_t b = ch->back.at[--ch->back.n];
+		steps += ch->pred_at[b + 1] - ch->pred_at[b];
 		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++) {
 			uint32_t pred = ch->preds[p];
-			ch->steps++;
-			ch->work++;
 			if (!conflict_is_node(ch, pred)) {
 				if (pred != r->block)
-					reach_back(ch, starts, pred, how);
+					reach_back(ch, ways, pred, how);
 				continue;
 			}
-			if (!nodes[pred])
-				push(ch, list, pred);
-			nodes[pred] |= how;
+			uint8_t *reached = &ways->nodes[conflict_place(ch, pred)];
+			if (!*reached)
+				push(ch, &ways->some_nodes, pred);
+			*reached |= how;
 			bool same = is_new_alt(ch, r, pred);
 			if (pred != r->block && conflict_passes_silently(ch, pred))
-				reach_back(ch, starts, pred,
-					   same ? REACHED_ITSELF : REACHED_BEHIND);
+				reach_back(ch, ways, pred, same ? REACHED_ITSELF : REACHED_BEHIND);
 		}
 	}
+	ch->steps += steps;
+	ch->work += steps;
 }
 
 static void start_from(struct conflicts *ch, const struct removal *r, uint32_t block, bool same)
 {
 	if (block != r->block)
-		reach_back(ch, ch->watch.rival_starts, block,
-			   same ? REACHED_ITSELF : REACHED_BEHIND);
+		reach_back(ch, &ch->watch.rivals, block, same ? REACHED_ITSELF : REACHED_BEHIND);
 }
 
 /* Finds the places that show the same events as T, and the silent ways out if one is new. */
@@ -196,20 +218,18 @@ static void find_rivals(struct conflicts *ch, const struct removal *r)
 	struct watch *w = &ch->watch;
 	for (uint32_t i = 0; i < w->n_terms; i++) {
 		struct terminal t = w->terms[i];
-		bool entry = conflict_is_entry_term(ch, t.w), any = t.w == TERMINAL_ANY_ENTRY;
+		bool any = t.w == TERMINAL_ANY_ENTRY;
 		uint32_t own = any ? ch->prog->funcs[r->func].block : t.w;
 		if (ch->marks[own] && ch->prog->blocks[own].func == r->func)
 			start_from(ch, r, own, is_new_alt(ch, r, own));
-		uint32_t s = entry ? w->entries : UINT32_MAX;
-		if (!entry && w->head_stamp[t.w] == w->stamp)
-			s = w->head[t.w];
-		for (; s != UINT32_MAX; s = w->sources[s].next) {
+		const struct watch_chain *chain = chain_of(ch, t.w);
+		ch->steps += chain->n; /* whatever is marked, so that limits are met alike */
+		ch->work += chain->n;
+		if (conflict_spent(ch))
+			return;
+		for (uint32_t s = chain->open; s != UINT32_MAX; s = w->sources[s].next) {
 			uint32_t b = w->sources[s].block;
-			ch->steps++;
-			ch->work++;
-			if (conflict_spent(ch))
-				return;
-			if (!ch->marks[b] && !conflict_distinguishable(ch, t, w->sources[s].term))
+			if (!conflict_distinguishable(ch, t, w->sources[s].term))
 				start_from(ch, r, b, is_new_alt(ch, r, b));
 		}
 	}
@@ -238,11 +258,12 @@ static bool may_be_hurt(const struct conflicts *ch, const struct removal *r, uin
 static bool node_holds(struct conflicts *ch, const struct removal *r, uint32_t node, uint32_t stamp)
 {
 	struct watch *w = &ch->watch;
-	if ((!(w->held[node] & HELD_DECISIONS) ||
-	     may_be_hurt(ch, r, w->ours[node], w->rivals[node])) &&
+	uint32_t place = conflict_place(ch, node);
+	if ((!(w->held[place] & HELD_DECISIONS) ||
+	     may_be_hurt(ch, r, w->ours.nodes[place], w->rivals.nodes[place])) &&
 	    !conflict_node_decisions_hold(ch, r->func, node, stamp))
 		return false;
-	if (!(w->held[node] & HELD_FOLLOW) || r->top)
+	if (!(w->held[place] & HELD_FOLLOW) || r->top)
 		return conflict_follow_holds(ch, node);
 	return conflict_terms_follow(ch, node, w->terms, w->n_terms);
 }
@@ -250,23 +271,22 @@ static bool node_holds(struct conflicts *ch, const struct removal *r, uint32_t n
 static bool entry_holds(struct conflicts *ch, const struct removal *r)
 {
 	const struct watch *w = &ch->watch;
-	uint32_t first = ch->prog->funcs[r->func].block;
-	if (!w->our_starts[first])
+	uint32_t first = conflict_place(ch, ch->prog->funcs[r->func].block);
+	if (!w->ours.starts[first])
 		return true;
 	if (w->held[first] & HELD_ENTRY &&
-	    !may_be_hurt(ch, r, w->our_starts[first], w->rival_starts[first]))
+	    !may_be_hurt(ch, r, w->ours.starts[first], w->rivals.starts[first]))
 		return true;
 	return conflict_decision_holds(ch, (struct decision){r->func, PUGMARK_NONE, WAY_ALL});
 }
 
-static void clear(struct conflicts *ch, const struct prog_func *f)
+static void clear(struct conflicts *ch, struct watch_ways *ways)
 {
-	struct watch *w = &ch->watch;
-	uint8_t *all[] = {w->ours, w->our_starts, w->rivals, w->rival_starts};
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		memset(all[i] + f->block, 0, f->n_blocks);
-	w->nodes.n = w->rival_nodes.n = 0;
-	ch->back.n = 0;
+	for (uint32_t i = 0; i < ways->some_starts.n; i++)
+		ways->starts[conflict_place(ch, ways->some_starts.at[i])] = 0;
+	for (uint32_t i = 0; i < ways->some_nodes.n; i++)
+		ways->nodes[conflict_place(ch, ways->some_nodes.at[i])] = 0;
+	ways->some_starts.n = ways->some_nodes.n = 0;
 }
 
 static bool holds_without(struct conflicts *ch, struct removal *r)
@@ -275,23 +295,26 @@ static bool holds_without(struct conflicts *ch, struct removal *r)
 	const struct prog_func *f = &ch->prog->funcs[r->func];
 	if (!conflict_progress_holds(ch, r->block) || !look_behind(ch, r))
 		return false;
-	clear(ch, f);
+	clear(ch, &w->ours);
+	clear(ch, &w->rivals);
+	ch->back.n = 0;
 	struct removal plain = *r;
 	plain.q = UINT32_MAX; /* N is for the rivals' walk alone */
-	reach_back(ch, w->our_starts, r->block, REACHED_ITSELF);
-	walk_back(ch, &plain, w->our_starts, w->ours, &w->nodes);
+	reach_back(ch, &w->ours, r->block, REACHED_ITSELF);
+	walk_back(ch, &plain, &w->ours);
 	find_rivals(ch, r);
-	walk_back(ch, r, w->rival_starts, w->rivals, &w->rival_nodes);
+	walk_back(ch, r, &w->rivals);
 	if (!entry_holds(ch, r))
 		return false;
-	uint32_t stamp = ++ch->stamp;
-	for (uint32_t i = 0; i < w->nodes.n; i++)
-		if (!node_holds(ch, r, w->nodes.at[i], stamp))
+	const struct vec_u32 *nodes = &w->ours.some_nodes;
+	uint32_t stamp = ++ch->stamp, first = conflict_place(ch, f->block);
+	for (uint32_t i = 0; i < nodes->n; i++)
+		if (!node_holds(ch, r, nodes->at[i], stamp))
 			return false;
-	for (uint32_t i = 0; i < w->nodes.n; i++)
-		w->held[w->nodes.at[i]] |= HELD_DECISIONS | HELD_FOLLOW;
-	if (w->our_starts[f->block])
-		w->held[f->block] |= HELD_ENTRY;
+	for (uint32_t i = 0; i < nodes->n; i++)
+		w->held[conflict_place(ch, nodes->at[i])] |= HELD_DECISIONS | HELD_FOLLOW;
+	if (w->ours.starts[first])
+		w->held[first] |= HELD_ENTRY;
 	return true;
 }
 
@@ -315,6 +338,8 @@ bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block)
 		ch->marks[block] = mark;
 		if (r.node != was_node)
 			conflict_forget(ch, block);
+	} else if (!paths) {
+		open_sources(ch, block);
 	}
 	return holds;
 }

@@ -12,11 +12,12 @@
  * behind many copies of one dispatch the same hundreds. */
 static void go_on(struct conflicts *ch, const struct hop *hop, uint32_t b)
 {
-	uint32_t fan = ch->alike[b], stamp = ch->stamp, n = hop->n_succ;
+	uint32_t stamp = ch->stamp, n = hop->n_succ, mask = ch->places_mask;
 	if (n > 1) {
-		if (ch->seen_fan[fan] == stamp)
+		uint32_t *fan = &ch->seen_fan[ch->alike[b] & mask];
+		if (*fan == stamp)
 			return;
-		ch->seen_fan[fan] = stamp;
+		*fan = stamp;
 	}
 	ch->work += n;
 	if (!VEC_RESERVE(&ch->walk, n)) {
@@ -26,7 +27,7 @@ static void go_on(struct conflicts *ch, const struct hop *hop, uint32_t b)
 	const uint32_t *succs = ch->prog->succs + hop->succ, *seen = ch->seen_walk;
 	uint32_t *top = ch->walk.at + ch->walk.n;
 	for (uint32_t i = 0; i < n; i++)
-		if (seen[succs[i]] != stamp)
+		if (seen[succs[i] & mask] != stamp)
 			*top++ = succs[i];
 	ch->walk.n = (uint32_t)(top - ch->walk.at);
 }
@@ -39,9 +40,10 @@ static void reach(struct conflicts *ch, uint32_t start, struct vec_u32 *out, boo
 	push(ch, &ch->walk, start);
 	while (ch->walk.n) {
 		uint32_t b = ch->walk.at[--ch->walk.n];
-		if (seen[b] == stamp)
+		uint32_t place = conflict_place(ch, b);
+		if (seen[place] == stamp)
 			continue;
-		seen[b] = stamp;
+		seen[place] = stamp;
 		ch->steps++;
 		ch->work++;
 		const struct hop *hop = &ch->hops[b];
@@ -110,15 +112,16 @@ void conflict_forget(struct conflicts *ch, uint32_t block)
 	uint32_t stamp = ++ch->stamp;
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
-	ch->seen_back[block] = stamp;
+	ch->seen_back[conflict_place(ch, block)] = stamp;
 	forget_walk(ch, block, KEPT_FROM);
 	while (ch->back.n) {
 		uint32_t b = ch->back.at[--ch->back.n];
 		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++) {
 			uint32_t pred = ch->preds[p];
-			if (ch->seen_back[pred] == stamp && pred != block)
+			uint32_t *seen = &ch->seen_back[conflict_place(ch, pred)];
+			if (*seen == stamp && pred != block)
 				continue;
-			ch->seen_back[pred] = stamp;
+			*seen = stamp;
 			forget_walk(ch, pred, KEPT_AFTER);
 			if (pred == block || conflict_is_node(ch, pred))
 				continue;
