@@ -40,10 +40,11 @@ struct manner {
 	double limit_ns; /* what costs more is not wanted */
 };
 
-static void choose_component(struct conflicts *ch, const uint32_t *funcs, uint32_t n,
-			     const struct manner *how)
+static void choose_component(struct conflicts *ch, struct call_order order, uint32_t from,
+			     uint32_t to, const struct manner *how)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	const uint32_t *funcs = order.funcs;
+	for (uint32_t i = from; i < to; i++) {
 		force_function(ch, funcs[i]);
 		bool seeded = how->seed && !how->seed->anew[funcs[i]];
 		choose_bounded(ch, funcs[i], how->choose, seeded ? how->seed->marks : NULL);
@@ -54,7 +55,7 @@ static void choose_component(struct conflicts *ch, const uint32_t *funcs, uint32
 			conflict_summarise(ch, funcs[i]);
 		}
 	}
-	summarise_component(ch, funcs, n);
+	summarise_component(ch, order, from, to);
 }
 
 static void leave_unresolved(struct conflicts *ch, uint32_t block,
@@ -139,7 +140,7 @@ static bool choose_in_order(struct conflicts *ch, const struct manner *how, stru
 	double cost = 0;
 	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
 		end = component_end(ch, order, i);
-		choose_component(ch, order.funcs + i, end - i, how);
+		choose_component(ch, order, i, end, how);
 		for (uint32_t k = i; k < end; k++)
 			cost += choice_function_cost(ch->prog, ch->marks, order.funcs[k]);
 		if (cost > SETTLING_SAVES * how->limit_ns)
@@ -167,19 +168,23 @@ static int choose(const struct program *program, const struct manner *how, struc
 	int err = conflict_init(&ch, program);
 	if (err)
 		return err;
-	uint32_t *order = calloc(2 * (size_t)program->n_funcs + 1, sizeof(*order));
+	uint32_t *order = calloc(3 * (size_t)program->n_funcs + 2, sizeof(*order));
 	if (!order) {
 		conflict_deinit(&ch);
 		return -ENOMEM;
 	}
-	uint32_t *component = order + program->n_funcs;
+	uint32_t *component = order + program->n_funcs, *callers_at = component + program->n_funcs;
+	uint32_t *callers = NULL;
 	ch.returns_apart = how->returns_apart;
 	ch.plain = how->plain;
 	ch.given = how->given;
 	if (isfinite(how->limit_ns))
 		ch.work_spare /= 4;
 	err = callgraph_order(program, order, component);
-	if (!err && !choose_in_order(&ch, how, (struct call_order){order, component}, unresolved))
+	if (!err)
+		err = callgraph_callers(program, callers_at, &callers);
+	struct call_order calls = {order, component, callers_at, callers};
+	if (!err && !choose_in_order(&ch, how, calls, unresolved))
 		err = -ECANCELED;
 	if (ch.failed)
 		err = -ENOMEM;
@@ -198,6 +203,7 @@ static int choose(const struct program *program, const struct manner *how, struc
 		ch.capture_ret = NULL;
 		ch.whole = NULL;
 	}
+	free(callers);
 	free(order);
 	conflict_deinit(&ch);
 	return err;

@@ -38,21 +38,17 @@ struct before {
 	uint32_t *mended, n_mended; /* whose marks are kept */
 	uint8_t *marks;		    /* per block */
 	bool *has_sum, *has_marks;  /* per function */
-	uint32_t *global_need;
-	int32_t *global_depth;
-	bool *global_any, global_jumps, global_top;
 };
 
 struct pruning {
 	struct conflicts *ch;
 	struct call_order order;
-	uint32_t *position;	       /* per function: where in the order */
-	uint32_t *callers_at, *caller; /* of f: caller[callers_at[f] .. callers_at[f + 1]) */
-	bool *dirty;		       /* per function: its decisions may not hold */
-	bool *to_learn;		       /* per function: its summary may not be all */
-	bool *calls_left;	       /* per function: scratch */
-	struct vec_u32 left;	       /* calls before anything shows: caller, callee, ... */
-	bool *changed;		       /* per function: a trial that stands has */
+	uint32_t *position;  /* per function: where in the order */
+	bool *dirty;	     /* per function: its decisions may not hold */
+	bool *to_learn;	     /* per function: its summary may not be all */
+	bool *calls_left;    /* per function: scratch */
+	struct vec_u32 left; /* calls before anything shows: caller, callee, ... */
+	bool *changed;	     /* per function: a trial that stands has */
 	struct before before;
 	double gain; /* what the trial saves, as far as is known */
 	uint64_t limit;
@@ -61,28 +57,11 @@ struct pruning {
 static void pruning_deinit(struct pruning *p)
 {
 	struct before *b = &p->before;
-	void *heap[] = {p->position,	p->callers_at,	p->caller,  p->dirty,	  p->to_learn,
-			p->changed,	p->calls_left,	p->left.at, b->funcs,	  b->sums,
-			b->mended,	b->marks,	b->has_sum, b->has_marks, b->global_any,
-			b->global_need, b->global_depth};
+	void *heap[] = {p->position,   p->dirty,   p->to_learn, p->changed,
+			p->calls_left, p->left.at, b->funcs,	b->sums,
+			b->mended,     b->marks,   b->has_sum,	b->has_marks};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
-}
-
-static bool find_callers(struct pruning *p)
-{
-	const struct program *prog = p->ch->prog;
-	uint32_t *at = p->callers_at;
-	for (uint32_t b = 0; b < prog->n_blocks; b++)
-		if (prog->blocks[b].call == CALL_DIRECT)
-			at[prog->blocks[b].callee + 2]++;
-	for (uint32_t f = 0; f < prog->n_funcs; f++)
-		at[f + 2] += at[f + 1];
-	p->caller = calloc(at[prog->n_funcs + 1] + 1, sizeof(*p->caller));
-	for (uint32_t b = 0; p->caller && b < prog->n_blocks; b++)
-		if (prog->blocks[b].call == CALL_DIRECT)
-			p->caller[at[prog->blocks[b].callee + 1]++] = prog->blocks[b].func;
-	return p->caller;
 }
 
 static bool pruning_init(struct pruning *p, struct conflicts *ch, struct call_order order)
@@ -91,7 +70,6 @@ static bool pruning_init(struct pruning *p, struct conflicts *ch, struct call_or
 	struct before *b = &p->before;
 	*p = (struct pruning){.ch = ch, .order = order};
 	p->position = calloc(n, sizeof(*p->position));
-	p->callers_at = calloc(n + 2, sizeof(*p->callers_at));
 	p->dirty = calloc(n, sizeof(bool));
 	p->to_learn = calloc(n, sizeof(bool));
 	p->changed = calloc(n, sizeof(bool));
@@ -102,13 +80,8 @@ static bool pruning_init(struct pruning *p, struct conflicts *ch, struct call_or
 	b->marks = calloc(n_blocks, 1);
 	b->has_sum = calloc(n, sizeof(bool));
 	b->has_marks = calloc(n, sizeof(bool));
-	b->global_need = calloc(n_blocks, sizeof(*b->global_need));
-	b->global_depth = calloc(n_blocks, sizeof(*b->global_depth));
-	b->global_any = calloc(n_blocks, sizeof(bool));
-	if (!p->position || !p->callers_at || !p->dirty || !p->to_learn || !p->changed ||
-	    !p->calls_left || !b->funcs || !b->sums || !b->mended || !b->marks || !b->has_sum ||
-	    !b->has_marks || !b->global_need || !b->global_depth || !b->global_any ||
-	    !find_callers(p))
+	if (!p->position || !p->dirty || !p->to_learn || !p->changed || !p->calls_left ||
+	    !b->funcs || !b->sums || !b->mended || !b->marks || !b->has_sum || !b->has_marks)
 		return false;
 	for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
 		p->position[order.funcs[i]] = i;
@@ -121,17 +94,12 @@ static bool pruning_init(struct pruning *p, struct conflicts *ch, struct call_or
 
 static void keep_all(struct pruning *p)
 {
-	const struct conflicts *ch = p->ch;
+	struct conflicts *ch = p->ch;
 	struct before *b = &p->before;
-	size_t n = ch->prog->n_blocks;
 	b->n = b->n_mended = 0;
 	memset(b->has_sum, 0, ch->prog->n_funcs * sizeof(bool));
 	memset(b->has_marks, 0, ch->prog->n_funcs * sizeof(bool));
-	memcpy(b->global_need, ch->global_need, n * sizeof(*b->global_need));
-	memcpy(b->global_depth, ch->global_depth, n * sizeof(*b->global_depth));
-	memcpy(b->global_any, ch->global_any, n * sizeof(*b->global_any));
-	b->global_jumps = ch->global_jumps;
-	b->global_top = ch->global_top;
+	conflict_global_keep(ch);
 }
 
 /* @stands: the trial's summaries and marks are taken, else those from before. */
@@ -139,7 +107,6 @@ static void end_trial(struct pruning *p, bool stands)
 {
 	struct conflicts *ch = p->ch;
 	struct before *b = &p->before;
-	size_t n = ch->prog->n_blocks;
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct summary *now = &ch->sums[b->funcs[i]];
 		struct summary *gone = stands ? &b->sums[i] : now;
@@ -150,17 +117,15 @@ static void end_trial(struct pruning *p, bool stands)
 	}
 	for (uint32_t i = 0; i < b->n && stands; i++)
 		p->changed[b->funcs[i]] = true;
-	if (stands)
+	if (stands) {
+		conflict_global_forget(ch);
 		return;
+	}
 	for (uint32_t i = 0; i < b->n_mended; i++) {
 		const struct prog_func *f = &ch->prog->funcs[b->mended[i]];
 		memcpy(ch->marks + f->block, b->marks + f->block, f->n_blocks);
 	}
-	memcpy(ch->global_need, b->global_need, n * sizeof(*b->global_need));
-	memcpy(ch->global_depth, b->global_depth, n * sizeof(*b->global_depth));
-	memcpy(ch->global_any, b->global_any, n * sizeof(*b->global_any));
-	ch->global_jumps = b->global_jumps;
-	ch->global_top = b->global_top;
+	conflict_global_restore(ch);
 }
 
 static bool terminal_set_copy(struct terminal_set *out, const struct terminal_set *set)
@@ -209,9 +174,10 @@ static void learn(struct pruning *p)
 			ch->failed |= !keep_summary(p, f);
 			if (ch->failed || !conflict_summarise(ch, f))
 				continue;
-			for (uint32_t c = p->callers_at[f]; c < p->callers_at[f + 1]; c++) {
-				p->to_learn[p->caller[c]] = true;
-				more |= p->position[p->caller[c]] <= i;
+			for (uint32_t c = p->order.callers_at[f]; c < p->order.callers_at[f + 1];
+			     c++) {
+				p->to_learn[p->order.callers[c]] = true;
+				more |= p->position[p->order.callers[c]] <= i;
 			}
 		}
 	}
@@ -418,8 +384,8 @@ static bool recursive(const struct pruning *p, uint32_t func)
 	if (at + 1 < p->ch->prog->n_funcs &&
 	    p->order.component[p->order.funcs[at + 1]] == component)
 		return true;
-	for (uint32_t i = p->callers_at[func]; i < p->callers_at[func + 1]; i++)
-		if (p->caller[i] == func)
+	for (uint32_t i = p->order.callers_at[func]; i < p->order.callers_at[func + 1]; i++)
+		if (p->order.callers[i] == func)
 			return true;
 	return false;
 }
@@ -478,7 +444,7 @@ static void learn_anew(struct pruning *p)
 			*sum = (struct summary){0};
 		}
 		if (any)
-			summarise_component(ch, p->order.funcs + i, end - i);
+			summarise_component(ch, p->order, i, end);
 	}
 }
 

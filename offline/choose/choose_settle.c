@@ -57,21 +57,50 @@ static bool mark_left_recursion(struct conflicts *ch, const uint32_t *funcs, uin
 	return marked;
 }
 
+static void make_stale(struct conflicts *ch, const uint32_t *funcs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ch->stale[funcs[i]] = true;
+}
+
+/* Summarises those functions of the component again that call one whose summary has grown since;
+ * returns whether one grew. */
+static bool summarise_stale(struct conflicts *ch, struct call_order order, uint32_t from,
+			    uint32_t to)
+{
+	bool grew = false;
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t f = order.funcs[i];
+		if (!ch->stale[f])
+			continue;
+		ch->stale[f] = false;
+		if (!conflict_summarise(ch, f))
+			continue;
+		grew = true;
+		ch->stale[f] = conflict_needs_more(&ch->sums[f]);
+		for (uint32_t c = order.callers_at[f]; c < order.callers_at[f + 1]; c++)
+			if (order.component[order.callers[c]] == order.component[f])
+				ch->stale[order.callers[c]] = true;
+	}
+	return grew;
+}
+
 /* Summaries of a component of recursive functions: the least fixpoint. While the component was
  * chosen for, its members stood for anything at all to each other, so this can only be less; not so
  * in mode casper, where each is known as soon as it is chosen for (know_component()). */
-bool summarise_component(struct conflicts *ch, const uint32_t *funcs, uint32_t n)
+bool summarise_component(struct conflicts *ch, struct call_order order, uint32_t from, uint32_t to)
 {
-	bool marked = false;
-	for (uint32_t i = 0; i < n; i++)
-		ch->sums[funcs[i]].known = true;
-	bool grew = true;
-	while (grew && !ch->failed) {
-		grew = false;
-		for (uint32_t i = 0; i < n; i++)
-			grew |= conflict_summarise(ch, funcs[i]);
-		if (!grew)
-			marked |= grew = mark_left_recursion(ch, funcs, n);
+	const uint32_t *funcs = order.funcs + from;
+	bool marked = false, again = true;
+	for (uint32_t i = from; i < to; i++)
+		ch->sums[order.funcs[i]].known = true;
+	make_stale(ch, funcs, to - from);
+	while (again && !ch->failed) {
+		again = summarise_stale(ch, order, from, to);
+		if (again || !mark_left_recursion(ch, funcs, to - from))
+			continue;
+		make_stale(ch, funcs, to - from);
+		again = marked = true;
 	}
 	return marked;
 }
@@ -94,7 +123,7 @@ void summarise_anew(struct conflicts *ch, struct call_order order)
 	}
 	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
 		end = component_end(ch, order, i);
-		summarise_component(ch, order.funcs + i, end - i);
+		summarise_component(ch, order, i, end);
 	}
 	conflict_globalise(ch);
 }
@@ -172,7 +201,7 @@ static void learn_again(struct conflicts *ch, struct settling *s, uint32_t from,
 		old[i] = ch->sums[funcs[i]];
 		ch->sums[funcs[i]] = (struct summary){0};
 	}
-	bool marked = summarise_component(ch, funcs, to - from);
+	bool marked = summarise_component(ch, s->order, from, to);
 	for (uint32_t i = 0; i < to - from; i++) {
 		s->marked[funcs[i]] |= marked;
 		s->learnt[funcs[i]] = !same_summary(&old[i], &ch->sums[funcs[i]]);

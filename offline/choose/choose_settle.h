@@ -11,14 +11,18 @@ typedef void choose_function(struct conflicts *ch, uint32_t func);
 /* Functions callees first; those that call each other in one run, with one component number. */
 struct call_order {
 	const uint32_t *funcs, *component;
+	/* Of each function f, who calls it directly: callers[callers_at[f] .. callers_at[f + 1]),
+	 * once for each call. */
+	const uint32_t *callers_at, *callers;
 };
 
 /* Where the component ends that begins at @i. */
 uint32_t component_end(const struct conflicts *ch, struct call_order order, uint32_t i);
 
-/* Summaries of @n functions that call each other, from their marks; returns whether some had to be
- * added, where they call each other without end and without an event. */
-bool summarise_component(struct conflicts *ch, const uint32_t *funcs, uint32_t n);
+/* Summaries of the functions at [@from, @to) of the order, which call each other, from their marks;
+ * returns whether some had to be added, where they call each other without end and without an
+ * event. */
+bool summarise_component(struct conflicts *ch, struct call_order order, uint32_t from, uint32_t to);
 
 /* What unknown callees need, and what functions of one component need of each other, is known only
  * when all is chosen. So functions whose decisions do not hold then are chosen for again; and those

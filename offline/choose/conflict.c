@@ -134,11 +134,13 @@ int conflict_init(struct conflicts *ch, const struct program *prog)
 	ch->global_depth = calloc(n, sizeof(int32_t));
 	ch->global_any = calloc(n, sizeof(bool));
 	ch->whole = calloc(prog->n_funcs + 1, sizeof(bool));
+	ch->stale = calloc(prog->n_funcs + 1, sizeof(bool));
 	ch->alike = calloc(n, sizeof(uint32_t));
 	ch->heads = calloc(n, sizeof(*ch->heads));
 	ch->watch.chains = calloc(n, sizeof(*ch->watch.chains));
 	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
-		  ch->global_any && ch->whole && ch->alike && ch->heads && ch->watch.chains;
+		  ch->global_any && ch->whole && ch->stale && ch->alike && ch->heads &&
+		  ch->watch.chains;
 	if (!ok || !make_places(ch) || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
 		conflict_deinit(ch);
 		return -ENOMEM;
@@ -176,13 +178,34 @@ void conflict_deinit(struct conflicts *ch)
 			   w->rivals.some_nodes.at};
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		free(watched[i]);
-	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	       ch->capture_ret,
-			ch->sums,	  ch->global_need,  ch->global_any,    ch->seen_walk,
-			ch->seen_closure, ch->seen_back,    ch->heads,	       ch->preds,
-			ch->pred_at,	  ch->alts.at,	    ch->walk.at,       ch->closure.at,
-			ch->back.at,	  ch->found,	    ch->decisions.at,  ch->seen_alike,
-			ch->alike,	  ch->seen_fan,	    ch->unresolved.at, ch->whole,
-			ch->kept.walks,	  ch->kept.nodes.at};
+	void *heap[] = {ch->hops,
+			ch->global_depth,
+			ch->marks,
+			ch->capture_ret,
+			ch->sums,
+			ch->global_need,
+			ch->global_any,
+			ch->seen_walk,
+			ch->seen_closure,
+			ch->seen_back,
+			ch->heads,
+			ch->stale,
+			ch->global_before.at,
+			ch->preds,
+			ch->pred_at,
+			ch->alts.at,
+			ch->walk.at,
+			ch->closure.at,
+			ch->back.at,
+			ch->found,
+			ch->decisions.at,
+			ch->seen_alike,
+			ch->alike,
+			ch->seen_fan,
+			ch->unresolved.at,
+			ch->whole,
+			ch->kept.walks,
+			ch->kept.nodes.at};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct conflicts){0};

@@ -111,6 +111,14 @@ struct kept {
 	struct vec_u32 nodes;
 };
 
+#define GLOBAL_NONE (UINT32_MAX - 2)
+/* What was at @block of the needs of unknown callees. */
+struct global_was {
+	uint32_t block, need;
+	int32_t depth;
+	bool any;
+};
+
 struct conflicts {
 	const struct program *prog;
 	uint8_t *marks;
@@ -138,6 +146,9 @@ struct conflicts {
 			      unknown code */
 	bool global_top;
 	bool global_grew; /* since this was cleared */
+	bool global_kept; /* what the needs were is kept in: */
+	bool jumps_before, top_before;
+	VEC(struct global_was) global_before;
 
 	/* Scratch of one query, per place of a block; stamps make clearing free. */
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
@@ -156,10 +167,10 @@ struct conflicts {
 	uint64_t work, work_own, work_end, work_spare;
 	uint32_t looks;
 	bool *whole; /* per function: took too much, and is marked all over */
+	bool *stale; /* per function: its summary may not be all; scratch of who makes summaries */
 	struct watch watch;
 	struct kept kept;
 };
-#define GLOBAL_NONE (UINT32_MAX - 2)
 
 /* A decision: what follows @block when it has been passed by way of successor @way (PROG_BRANCH
  * and PROG_OPEN marks), or by any (WAY_ALL); block NONE: the entry of @func. */
@@ -254,6 +265,14 @@ uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
 uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func);
 /* Computes the summary of @func from its marks; returns whether it grew. */
 bool conflict_summarise(struct conflicts *ch, uint32_t func);
+/* Whether the function of @sum needs more than its summary has room for: each time that it is
+ * summarised more of that joins the global need. */
+bool conflict_needs_more(const struct summary *sum);
+/* From now on the global need is kept as it is, until conflict_global_forget(), or
+ * conflict_global_restore(), which brings it back. */
+void conflict_global_keep(struct conflicts *ch);
+void conflict_global_restore(struct conflicts *ch);
+void conflict_global_forget(struct conflicts *ch);
 /* Joins what functions need that may be entered from anywhere to the global need. */
 void conflict_globalise(struct conflicts *ch);
 

@@ -185,6 +185,11 @@ static bool add_need(struct conflicts *ch, struct summary *sum, struct terminal 
 	return join_global(ch, t) || grew;
 }
 
+bool conflict_needs_more(const struct summary *sum)
+{
+	return sum->need.n >= NEED_MAX && !sum->need.top;
+}
+
 static bool set_top(struct terminal_set *set)
 {
 	bool grew = !set->top;
@@ -287,6 +292,60 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 	return grew;
 }
 
+/* ---- the global need ---- */
+
+void conflict_global_keep(struct conflicts *ch)
+{
+	ch->global_kept = true;
+	ch->global_before.n = 0;
+	ch->jumps_before = ch->global_jumps;
+	ch->top_before = ch->global_top;
+}
+
+void conflict_global_forget(struct conflicts *ch)
+{
+	ch->global_kept = false;
+}
+
+void conflict_global_restore(struct conflicts *ch)
+{
+	for (uint32_t i = ch->global_before.n; i-- > 0;) {
+		const struct global_was *was = &ch->global_before.at[i];
+		ch->global_need[was->block] = was->need;
+		ch->global_depth[was->block] = was->depth;
+		ch->global_any[was->block] = was->any;
+	}
+	ch->global_jumps = ch->jumps_before;
+	ch->global_top = ch->top_before;
+	ch->global_kept = false;
+}
+
+/* @block of the global need is about to change. */
+static void keep_global(struct conflicts *ch, uint32_t block)
+{
+	if (ch->global_kept &&
+	    !VEC_PUSH(&ch->global_before,
+		      (struct global_was){block, ch->global_need[block], ch->global_depth[block],
+					  ch->global_any[block]}))
+		ch->failed = true;
+}
+
+static bool enter_anything(struct conflicts *ch, uint32_t call)
+{
+	if (ch->global_any[call])
+		return false;
+	keep_global(ch, call);
+	ch->global_any[call] = true;
+	return true;
+}
+
+static bool enter_by_jump(struct conflicts *ch)
+{
+	bool grew = !ch->global_jumps;
+	ch->global_jumps = true;
+	return grew;
+}
+
 /* Joins @t to what unknown callees need; returns whether that grew. */
 static bool join_global(struct conflicts *ch, struct terminal t)
 {
@@ -298,21 +357,18 @@ static bool join_global(struct conflicts *ch, struct terminal t)
 		grew = !ch->global_top;
 		ch->global_top = true;
 	} else if (t.w == TERMINAL_ANY_ENTRY) {
-		grew = !ch->global_any[t.ret];
-		ch->global_any[t.ret] = true;
+		grew = enter_anything(ch, t.ret);
 	} else {
 		uint32_t *need = &ch->global_need[t.w];
 		int32_t *depth = &ch->global_depth[t.w];
 		uint32_t joined = *need == GLOBAL_NONE || *need == t.ret ? t.ret : RET_UNKNOWN;
 		grew = joined != *need || t.depth < *depth;
+		if (grew)
+			keep_global(ch, t.w);
 		*need = joined;
 		*depth = t.depth < *depth ? t.depth : *depth;
-		if (conflict_is_entry_term(ch, t.w)) {
-			bool known = t.ret < RET_UNKNOWN;
-			bool *seen = known ? &ch->global_any[t.ret] : &ch->global_jumps;
-			grew |= t.ret != RET_SELF && !*seen;
-			*seen |= t.ret != RET_SELF;
-		}
+		if (conflict_is_entry_term(ch, t.w) && t.ret != RET_SELF)
+			grew |= t.ret < RET_UNKNOWN ? enter_anything(ch, t.ret) : enter_by_jump(ch);
 	}
 	ch->global_grew |= grew;
 	return grew;

@@ -89,3 +89,22 @@ int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *compo
 	free(t.visits);
 	return err;
 }
+
+int callgraph_callers(const struct program *prog, uint32_t *at, uint32_t **callers)
+{
+	for (uint32_t f = 0; f < prog->n_funcs + 2; f++)
+		at[f] = 0;
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		if (prog->blocks[b].call == CALL_DIRECT)
+			at[prog->blocks[b].callee + 2]++;
+	for (uint32_t f = 0; f < prog->n_funcs; f++)
+		at[f + 2] += at[f + 1];
+	uint32_t *of = malloc(((size_t)at[prog->n_funcs + 1] + 1) * sizeof(*of));
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		if (prog->blocks[b].call == CALL_DIRECT)
+			of[at[prog->blocks[b].callee + 1]++] = prog->blocks[b].func;
+	*callers = of;
+	return 0;
+}

@@ -11,5 +11,8 @@
  * caller is a back edge of a search. Both arrays have program->n_funcs entries. Returns 0 or
  * -ENOMEM. */
 int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
+/* Finds who calls each function directly: of f, (*callers)[at[f] .. at[f + 1]), once for each call.
+ * @at has program->n_funcs + 2 entries; *@callers is freed by the caller. Returns 0 or -ENOMEM. */
+int callgraph_callers(const struct program *prog, uint32_t *at, uint32_t **callers);
 
 #endif
