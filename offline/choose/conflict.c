@@ -111,7 +111,9 @@ static bool make_places(struct conflicts *ch)
 			       &ch->seen_fan,  &w->new_alts,	  &w->source_at};
 	uint8_t **flags[] = {&w->held, &w->ours.starts, &w->ours.nodes, &w->rivals.starts,
 			     &w->rivals.nodes};
-	bool ok = true;
+	ch->heads = calloc(n, sizeof(*ch->heads));
+	w->chain_at = calloc(n, sizeof(*w->chain_at));
+	bool ok = ch->heads && w->chain_at;
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
 		*stamps[i] = calloc(n, sizeof(uint32_t));
 		ok = ok && *stamps[i];
@@ -130,25 +132,16 @@ int conflict_init(struct conflicts *ch, const struct program *prog)
 	ch->marks = calloc(n, 1);
 	ch->capture_ret = calloc(n, sizeof(bool));
 	ch->sums = calloc(prog->n_funcs + 1, sizeof(*ch->sums));
-	ch->global_need = malloc(n * sizeof(uint32_t));
-	ch->global_depth = calloc(n, sizeof(int32_t));
-	ch->global_any = calloc(n, sizeof(bool));
+	ch->global = calloc(n, sizeof(*ch->global));
 	ch->whole = calloc(prog->n_funcs + 1, sizeof(bool));
 	ch->stale = calloc(prog->n_funcs + 1, sizeof(bool));
 	ch->alike = calloc(n, sizeof(uint32_t));
-	ch->heads = calloc(n, sizeof(*ch->heads));
-	ch->watch.chains = calloc(n, sizeof(*ch->watch.chains));
-	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
-		  ch->global_any && ch->whole && ch->stale && ch->alike && ch->heads &&
-		  ch->watch.chains;
+	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global && ch->whole &&
+		  ch->stale && ch->alike;
 	if (!ok || !make_places(ch) || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
 		conflict_deinit(ch);
 		return -ENOMEM;
 	}
-	for (size_t b = 0; b < n; b++)
-		ch->global_need[b] = GLOBAL_NONE;
-	for (size_t b = 0; b < n; b++)
-		ch->global_depth[b] = INT32_MAX;
 	return 0;
 }
 
@@ -164,7 +157,8 @@ void conflict_deinit(struct conflicts *ch)
 			   w->terms,
 			   w->exits.at,
 			   w->anything.at,
-			   w->chains,
+			   w->chains.at,
+			   w->chain_at,
 			   w->source_at,
 			   w->new_alts,
 			   w->held,
@@ -178,34 +172,13 @@ void conflict_deinit(struct conflicts *ch)
 			   w->rivals.some_nodes.at};
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		free(watched[i]);
-	void *heap[] = {ch->hops,
-			ch->global_depth,
-			ch->marks,
-			ch->capture_ret,
-			ch->sums,
-			ch->global_need,
-			ch->global_any,
-			ch->seen_walk,
-			ch->seen_closure,
-			ch->seen_back,
-			ch->heads,
-			ch->stale,
-			ch->global_before.at,
-			ch->preds,
-			ch->pred_at,
-			ch->alts.at,
-			ch->walk.at,
-			ch->closure.at,
-			ch->back.at,
-			ch->found,
-			ch->decisions.at,
-			ch->seen_alike,
-			ch->alike,
-			ch->seen_fan,
-			ch->unresolved.at,
-			ch->whole,
-			ch->kept.walks,
-			ch->kept.nodes.at};
+	void *heap[] = {ch->hops,	ch->marks,	  ch->capture_ret,	ch->sums,
+			ch->global,	ch->seen_walk,	  ch->seen_closure,	ch->seen_back,
+			ch->heads,	ch->stale,	  ch->global_before.at, ch->preds,
+			ch->pred_at,	ch->alts.at,	  ch->walk.at,		ch->closure.at,
+			ch->back.at,	ch->found,	  ch->decisions.at,	ch->seen_alike,
+			ch->alike,	ch->seen_fan,	  ch->unresolved.at,	ch->whole,
+			ch->kept.walks, ch->kept.nodes.at};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct conflicts){0};

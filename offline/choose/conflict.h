@@ -35,12 +35,12 @@ struct summary {
 struct found_term {
 	struct terminal term;
 	uint32_t alt;  /* index of the alternative */
-	uint32_t next; /* chain of the same w */
+	uint32_t next; /* of the same place of w */
 };
 
-/* The found terminals of one w. */
-struct found_head {
-	uint32_t stamp; /* they are of this conflicts.file_stamp */
+/* The found terminals, or the sources, whose w have one place. */
+struct place_head {
+	uint32_t stamp; /* they are of this conflicts.file_stamp, or watch.stamp */
 	uint32_t first;
 };
 
@@ -66,9 +66,10 @@ struct watch_source {
 
 /* The sources of one witness. */
 struct watch_chain {
-	uint32_t stamp; /* they are of this conflict_watch() */
-	uint32_t n;	/* all of them */
-	uint32_t open;	/* the first at an unmarked call; UINT32_MAX: none */
+	uint32_t w;
+	uint32_t n;    /* all of them */
+	uint32_t open; /* the first at an unmarked call; UINT32_MAX: none */
+	uint32_t next; /* of the same place of w */
 };
 
 /* What leads to some place of a function in silence. */
@@ -89,9 +90,10 @@ struct watch {
 	uint32_t func, stamp, removals;
 	struct watch_chain
 		entries; /* of the entries of functions that may be entered from anywhere */
-	struct watch_chain *chains; /* per block: of each other witness */
+	VEC(struct watch_chain) chains; /* of each other witness */
 	/* Per place of a block. */
-	uint32_t *source_at; /* its first source, or where the next block's begin */
+	struct place_head *chain_at; /* the chains of the w there */
+	uint32_t *source_at;	     /* its first source, or where the next block's begin */
 	uint32_t *new_alts;
 	uint8_t *held; /* what is known to hold */
 };
@@ -111,12 +113,16 @@ struct kept {
 	struct vec_u32 nodes;
 };
 
-#define GLOBAL_NONE (UINT32_MAX - 2)
-/* What was at @block of the needs of unknown callees. */
+/* What unknown callees may need of one block. */
+struct global_need {
+	uint32_t ret;  /* of its mark, joined: RET_* or a call's block */
+	int32_t depth; /* how far below the callee's frame it is, or further */
+	bool needed;   /* false: its mark is not */
+	bool any;      /* the call in the block may enter any function */
+};
 struct global_was {
-	uint32_t block, need;
-	int32_t depth;
-	bool any;
+	uint32_t block;
+	struct global_need need;
 };
 
 struct conflicts {
@@ -138,10 +144,7 @@ struct conflicts {
 	struct hop *hops;
 	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
 
-	/* What unknown callees may need: per mark the return address, joined. */
-	uint32_t *global_need; /* per block: RET_* or a call's block; GLOBAL_NONE */
-	int32_t *global_depth; /* per block: how far below the callee's frame, or further */
-	bool *global_any;      /* per call block: it may enter any function */
+	struct global_need *global; /* per block: what unknown callees may need */
 	bool global_jumps; /* the needs have entries that were jumped to, which return to calls of
 			      unknown code */
 	bool global_top;
@@ -153,7 +156,7 @@ struct conflicts {
 	/* Scratch of one query, per place of a block; stamps make clearing free. */
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
 	uint32_t places_mask;
-	struct found_head *heads; /* per w */
+	struct place_head *heads; /* of ch->found */
 	struct vec_u32 alts, walk, closure, back, decisions;
 	struct vec_u32
 		unresolved; /* in the end: three numbers for each, see struct choice_unresolved */

@@ -151,12 +151,14 @@ static bool file_terms(struct conflicts *ch, uint32_t from, uint32_t stamp, uint
 		struct found_term *f = &ch->found[i];
 		uint32_t *head = entries;
 		if (!conflict_is_entry_term(ch, f->term.w)) {
-			struct found_head *of_w = &ch->heads[f->term.w];
+			struct place_head *of_w = &ch->heads[conflict_place(ch, f->term.w)];
 			if (of_w->stamp != stamp)
-				*of_w = (struct found_head){stamp, UINT32_MAX};
+				*of_w = (struct place_head){stamp, UINT32_MAX};
 			head = &of_w->first;
 		}
 		for (uint32_t j = *head; j != UINT32_MAX; j = ch->found[j].next) {
+			if (head != entries && ch->found[j].term.w != f->term.w)
+				continue;
 			ch->steps++;
 			ch->work++;
 			if (conflict_spent(ch))

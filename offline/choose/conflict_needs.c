@@ -11,7 +11,7 @@ static bool global_need_holds(struct conflicts *ch, struct terminal t, int32_t d
 	if (ch->global_top)
 		return false;
 	if (conflict_is_entry_term(ch, t.w)) {
-		if (t.ret >= RET_UNKNOWN || ch->global_any[t.ret])
+		if (t.ret >= RET_UNKNOWN || ch->global[t.ret].any)
 			return false;
 		if (ch->global_jumps && ch->prog->blocks[t.ret].call == CALL_DIRECT &&
 		    t.w == TERMINAL_ANY_ENTRY)
@@ -20,10 +20,11 @@ static bool global_need_holds(struct conflicts *ch, struct terminal t, int32_t d
 		if (t.w == TERMINAL_ANY_ENTRY)
 			return true;
 	}
-	uint32_t need = ch->global_need[t.w];
-	if (need == GLOBAL_NONE)
+	const struct global_need *global = &ch->global[t.w];
+	uint32_t need = global->ret;
+	if (!global->needed)
 		return true;
-	struct terminal least = {.w = t.w, .depth = ch->global_depth[t.w], .or_below = true};
+	struct terminal least = {.w = t.w, .depth = global->depth, .or_below = true};
 	if (!ch->plain && terminal_depths_differ(t, terminal_lift(least, depth, call)))
 		return true;
 	if (need == RET_SELF)
@@ -311,9 +312,7 @@ void conflict_global_restore(struct conflicts *ch)
 {
 	for (uint32_t i = ch->global_before.n; i-- > 0;) {
 		const struct global_was *was = &ch->global_before.at[i];
-		ch->global_need[was->block] = was->need;
-		ch->global_depth[was->block] = was->depth;
-		ch->global_any[was->block] = was->any;
+		ch->global[was->block] = was->need;
 	}
 	ch->global_jumps = ch->jumps_before;
 	ch->global_top = ch->top_before;
@@ -324,18 +323,16 @@ void conflict_global_restore(struct conflicts *ch)
 static void keep_global(struct conflicts *ch, uint32_t block)
 {
 	if (ch->global_kept &&
-	    !VEC_PUSH(&ch->global_before,
-		      (struct global_was){block, ch->global_need[block], ch->global_depth[block],
-					  ch->global_any[block]}))
+	    !VEC_PUSH(&ch->global_before, (struct global_was){block, ch->global[block]}))
 		ch->failed = true;
 }
 
 static bool enter_anything(struct conflicts *ch, uint32_t call)
 {
-	if (ch->global_any[call])
+	if (ch->global[call].any)
 		return false;
 	keep_global(ch, call);
-	ch->global_any[call] = true;
+	ch->global[call].any = true;
 	return true;
 }
 
@@ -359,14 +356,14 @@ static bool join_global(struct conflicts *ch, struct terminal t)
 	} else if (t.w == TERMINAL_ANY_ENTRY) {
 		grew = enter_anything(ch, t.ret);
 	} else {
-		uint32_t *need = &ch->global_need[t.w];
-		int32_t *depth = &ch->global_depth[t.w];
-		uint32_t joined = *need == GLOBAL_NONE || *need == t.ret ? t.ret : RET_UNKNOWN;
-		grew = joined != *need || t.depth < *depth;
+		struct global_need *need = &ch->global[t.w], joined = *need;
+		joined.ret = !need->needed || need->ret == t.ret ? t.ret : RET_UNKNOWN;
+		joined.depth = !need->needed || t.depth < need->depth ? t.depth : need->depth;
+		grew = !need->needed || joined.ret != need->ret || joined.depth != need->depth;
+		joined.needed = true;
 		if (grew)
 			keep_global(ch, t.w);
 		*need = joined;
-		*depth = t.depth < *depth ? t.depth : *depth;
 		if (conflict_is_entry_term(ch, t.w) && t.ret != RET_SELF)
 			grew |= t.ret < RET_UNKNOWN ? enter_anything(ch, t.ret) : enter_by_jump(ch);
 	}

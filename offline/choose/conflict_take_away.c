@@ -26,10 +26,18 @@ static struct watch_chain *chain_of(struct conflicts *ch, uint32_t w)
 	struct watch *watch = &ch->watch;
 	if (conflict_is_entry_term(ch, w))
 		return &watch->entries;
-	struct watch_chain *chain = &watch->chains[w];
-	if (chain->stamp != watch->stamp)
-		*chain = (struct watch_chain){watch->stamp, 0, UINT32_MAX};
-	return chain;
+	struct place_head *head = &watch->chain_at[conflict_place(ch, w)];
+	if (head->stamp != watch->stamp)
+		*head = (struct place_head){watch->stamp, UINT32_MAX};
+	for (uint32_t i = head->first; i != UINT32_MAX; i = watch->chains.at[i].next)
+		if (watch->chains.at[i].w == w)
+			return &watch->chains.at[i];
+	if (!VEC_PUSH(&watch->chains, (struct watch_chain){w, 0, UINT32_MAX, head->first})) {
+		ch->failed = true;
+		return &watch->entries;
+	}
+	head->first = watch->chains.n - 1;
+	return &watch->chains.at[head->first];
 }
 
 static bool add_source(struct conflicts *ch, uint32_t block, struct terminal t)
@@ -93,7 +101,8 @@ void conflict_watch(struct conflicts *ch, uint32_t func)
 	w->func = func;
 	w->stamp++;
 	w->n_sources = w->exits.n = w->anything.n = 0;
-	w->entries = (struct watch_chain){w->stamp, 0, UINT32_MAX};
+	w->chains.n = 0;
+	w->entries = (struct watch_chain){TERMINAL_ANY_ENTRY, 0, UINT32_MAX, UINT32_MAX};
 	index_calls(ch, f);
 	uint32_t stamp = ++ch->stamp;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {

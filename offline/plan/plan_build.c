@@ -139,8 +139,9 @@ static int add_unresolved(struct plan_builder *b)
 	return 0;
 }
 
-/* The finished plan, in one mapping of its own, checked like one read from a file. The builder is
- * given back before that: in a large program each of the two takes hundreds of megabytes. */
+/* The finished plan, in one mapping of its own, checked like one read from a file. What is not part
+ * of it is given back before that: in a large program each of the two takes hundreds of
+ * megabytes. */
 static int finish(struct plan_builder *b, struct pugmark_plan **out)
 {
 	struct pugmark_plan *p = &b->plan;
@@ -152,8 +153,9 @@ static int finish(struct plan_builder *b, struct pugmark_plan **out)
 	p->n_alternatives = b->alternatives.n;
 	p->targets = b->targets;
 	p->strings = b->strings;
-	void *bytes;
-	size_t len;
+	conflict_deinit(&b->ch);
+	free(b->table);
+	b->table = NULL;
 	int err = plan_points(b->prog, b->model, b->node_of, p, &b->points);
 	if (err)
 		return err;
@@ -161,19 +163,16 @@ static int finish(struct plan_builder *b, struct pugmark_plan **out)
 	err = add_unresolved(b);
 	if (err)
 		return err;
-	err = plan_encode(p, &bytes, &len);
-	if (err)
-		return err;
-	builder_deinit(b);
+	size_t len = plan_encoded_bytes(p);
 	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
 	if (map == MAP_FAILED || !plan) {
 		err = -ENOMEM;
 	} else {
-		memcpy(map, bytes, len);
+		plan_encode_to(p, map);
+		builder_deinit(b);
 		err = plan_decode(map, len, "plan", plan, NULL);
 	}
-	free(bytes);
 	if (err) {
 		free(plan);
 		if (map != MAP_FAILED)

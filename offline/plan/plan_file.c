@@ -85,19 +85,31 @@ static size_t padded(size_t len)
 	return (len + 7) & ~(size_t)7;
 }
 
-int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
+/* Whether @plan says where unresolved places are, or was read from a file that does not. */
+static bool tells_places(const struct pugmark_plan *plan)
+{
+	return plan->unresolved_at || !plan->unresolved;
+}
+
+size_t plan_encoded_bytes(const struct pugmark_plan *plan)
 {
 	struct pugmark_plan copy = *plan;
 	struct span spans[N_SPANS];
-	bool places = plan->unresolved_at || !plan->unresolved; /* or it was read without */
-	plan_spans(&copy, places ? plan->unresolved : 0, spans);
-	size_t len = sizeof(struct plan_header);
+	size_t len = sizeof(struct plan_header) + (plan->share ? sizeof(struct plan_share) : 0);
+	plan_spans(&copy, tells_places(plan) ? plan->unresolved : 0, spans);
 	for (int i = 0; i < N_SPANS; i++)
 		len += padded(spans[i].count * spans[i].size);
-	len += plan->share ? sizeof(struct plan_share) : 0;
-	uint8_t *bytes = calloc(1, len);
-	if (!bytes)
-		return -ENOMEM;
+	return len;
+}
+
+void plan_encode_to(const struct pugmark_plan *plan, void *zeroes)
+{
+	struct pugmark_plan copy = *plan;
+	struct span spans[N_SPANS];
+	bool places = tells_places(plan);
+	plan_spans(&copy, places ? plan->unresolved : 0, spans);
+	size_t len = plan_encoded_bytes(plan);
+	uint8_t *bytes = zeroes;
 	struct plan_header *h = (struct plan_header *)bytes;
 	*h = (struct plan_header){
 		.magic = PLAN_MAGIC,
@@ -131,6 +143,15 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 		memcpy(at, &(struct plan_share){plan->share_set, plan->share, plan->n_shares},
 		       sizeof(struct plan_share));
 	h->crc = checksum(bytes + CRC_FROM, len - CRC_FROM);
+}
+
+int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
+{
+	size_t len = plan_encoded_bytes(plan);
+	void *bytes = calloc(1, len);
+	if (!bytes)
+		return -ENOMEM;
+	plan_encode_to(plan, bytes);
 	*out = bytes;
 	*len_bytes = len;
 	return 0;

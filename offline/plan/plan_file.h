@@ -10,7 +10,10 @@
 
 #define PLAN_MAX_BYTES (UINT64_C(1) << 30)
 
-/* Lays @plan out as a file in one heap block, which the caller frees. 0 or -ENOMEM. */
+/* The bytes of @plan laid out as a file, and the laying out, into as many zeroes. */
+size_t plan_encoded_bytes(const struct pugmark_plan *plan);
+void plan_encode_to(const struct pugmark_plan *plan, void *zeroes);
+/* The same in one heap block, which the caller frees. 0 or -ENOMEM. */
 int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes);
 /* Checks the @len_bytes at @bytes and points @plan into them; @name is for messages. */
 int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
