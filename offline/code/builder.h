@@ -166,8 +166,8 @@ uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde);
 int sweep_code(struct builder *b);
 /* Notes the addresses that an instruction names. */
 int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
-/* Adds instructions that are not there yet, in any order (@more gets sorted). */
-int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more);
+/* Adds instructions, in any order, of which none is there yet and no two are at one place. */
+int sweep_merge(struct builder *b, const struct pugmark_insn *more, uint32_t n_more);
 /* Refuses probes on what instructions there are in part of [addr, addr + len). */
 void sweep_refuse(struct builder *b, uint64_t addr, uint32_t len);
 /* Refuses probes on instructions that relocations fill in when the file is loaded: the kernel takes

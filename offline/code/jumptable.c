@@ -318,8 +318,9 @@ static int settle_unknown(struct resolver *r)
 	return 0;
 }
 
-/* Puts what was found into the row of the jump @insn; true if the row changed. */
-static int record(struct resolver *r, uint32_t insn, bool *changed)
+/* Puts what was found into the row of the jump @insn. Sets *@leads if that changes where the jump
+ * leads to within its function. */
+static int record(struct resolver *r, uint32_t insn, bool *leads)
 {
 	struct builder *b = r->b;
 	r->targets.n = sort_unique(r->targets.at, r->targets.n);
@@ -332,7 +333,7 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 		if (!VEC_PUSH(&b->tables, (struct jump_table){.insn = insn, .grade = TABLE_OPEN}))
 			return -ENOMEM;
 		row = b->table_of_insn[insn] = b->tables.n;
-		*changed = true;
+		*r->changed = true;
 	}
 	struct jump_table *table = &b->tables.at[row - 1];
 	table->settled = r->grade == TABLE_PROVEN && !r->crosses;
@@ -342,7 +343,8 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 					      r->targets.n * sizeof(*r->targets.at)));
 	if (same)
 		return 0;
-	*changed = true;
+	*r->changed = true;
+	*leads |= table->n_targets || r->targets.n;
 	if (!VEC_RESERVE(&b->table_targets, r->targets.n))
 		return -ENOMEM;
 	table->grade = r->grade;
@@ -375,7 +377,7 @@ static int resolve_loosely(struct resolver *r, struct place at)
 	return result;
 }
 
-static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
+static int resolve_jump(struct resolver *r, uint32_t block, bool *leads)
 {
 	const struct pugmark_block *at = &r->backslice.flow->blocks.at[block];
 	uint32_t insn = at->insn + at->n_insns - 1;
@@ -397,7 +399,7 @@ static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 	r->is_sum |= exhausted;
 	if ((!result || exhausted) && settle_unknown(r))
 		return -ENOMEM;
-	return record(r, insn, changed);
+	return record(r, insn, leads);
 }
 
 static bool is_indirect_jump(const struct builder *b, const struct pugmark_block *block)
@@ -411,16 +413,15 @@ static bool is_indirect_jump(const struct builder *b, const struct pugmark_block
 static int resolve_function(struct resolver *r, struct cfg *flow)
 {
 	int err = 0;
-	bool changed = true;
-	for (int round = 0; round < MAX_ROUNDS && changed && !err; round++) {
-		changed = false;
+	bool leads = true;
+	for (int round = 0; round < MAX_ROUNDS && leads && !err; round++) {
+		leads = false;
 		err = cfg_build(r->b, r->func, flow);
 		if (!err)
 			err = backslice_enter(&r->backslice, flow);
 		for (uint32_t i = 0; i < flow->blocks.n && !err; i++)
 			if (is_indirect_jump(r->b, &flow->blocks.at[i]))
-				err = resolve_jump(r, i, &changed);
-		*r->changed |= changed;
+				err = resolve_jump(r, i, &leads);
 	}
 	return err;
 }

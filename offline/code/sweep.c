@@ -86,29 +86,22 @@ static void add_code_pointers(struct builder *b)
 			rankmap_set(&b->taken, pointers[i] - b->text_addr);
 }
 
-static int compare_off(const void *a, const void *b)
-{
-	uint32_t x = ((const struct pugmark_insn *)a)->off,
-		 y = ((const struct pugmark_insn *)b)->off;
-	return x < y ? -1 : x > y;
-}
-
-int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more)
+int sweep_merge(struct builder *b, const struct pugmark_insn *more, uint32_t n_more)
 {
 	if (!VEC_RESERVE(&b->insns, n_more))
 		return -ENOMEM;
-	if (n_more)
-		qsort(more, n_more, sizeof(*more), compare_off);
-	uint32_t to = b->insns.n + n_more, from = b->insns.n;
-	b->insns.n = to;
-	while (n_more) {
-		if (from && b->insns.at[from - 1].off > more[n_more - 1].off)
-			b->insns.at[--to] = b->insns.at[--from];
-		else
-			b->insns.at[--to] = more[--n_more];
-		rankmap_set(&b->starts, b->insns.at[to].off);
-	}
+	struct pugmark_insn *at = b->insns.at;
+	for (uint32_t i = 0; i < n_more; i++)
+		rankmap_set(&b->starts, more[i].off);
 	rankmap_finish(&b->starts);
+	if (rankmap_index(&b->starts, b->starts.n_bits) != b->insns.n + n_more)
+		return -EBADMSG; /* two at one place */
+	/* Each one's place is its rank; from the back, since none moves to the front. */
+	for (uint32_t i = b->insns.n; n_more && i-- > 0;)
+		at[rankmap_index(&b->starts, at[i].off)] = at[i];
+	for (uint32_t i = 0; i < n_more; i++)
+		at[rankmap_index(&b->starts, more[i].off)] = more[i];
+	b->insns.n += n_more;
 	return 0;
 }
 
