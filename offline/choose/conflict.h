@@ -54,7 +54,7 @@ struct hop {
 enum hop_flag {
 	HOP_RET = 1,
 	HOP_ENTRY = 2,	   /* of a function with PROG_ENTRY_WITNESS */
-	HOP_RET_APART = 4, /* a ret that a witness could tell from the others */
+	HOP_RET_APART = 4, /* a ret that a witness could tell from the others; the last of them */
 };
 
 /* One thing that a call of the function can show first if it is unmarked. */
@@ -218,8 +218,7 @@ static inline bool conflict_shows_blocks(const struct conflicts *ch, uint32_t bl
 static inline bool conflict_is_node(const struct conflicts *ch, uint32_t block)
 {
 	const struct hop *hop = &ch->hops[block];
-	return ch->marks[block] || hop->is_node ||
-	       (ch->returns_apart && hop->flags & HOP_RET_APART);
+	return ch->marks[block] | hop->is_node | (ch->returns_apart & hop->flags / HOP_RET_APART);
 }
 /* Whether the mark of @block also says which of its successors is next. */
 static inline bool conflict_tells_way(const struct conflicts *ch, uint32_t block)

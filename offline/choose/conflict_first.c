@@ -97,6 +97,14 @@ bool conflict_call_first(struct conflicts *ch, uint32_t block, uint32_t alt, boo
 bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top)
 {
 	bool empty = false;
+	if (node == NODE_EXIT)
+		return true;
+	if (ch->marks[node] && ch->work + 1 < ch->work_end) { /* most of them */
+		ch->steps++;
+		ch->work++;
+		add_found(ch, own_term(ch, node), alt);
+		return false;
+	}
 	uint32_t closure_stamp = ++ch->stamp;
 	struct vec_u32 next = {0};
 	ch->closure.n = 0;

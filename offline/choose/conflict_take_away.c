@@ -190,13 +190,14 @@ static void reach_back(struct conflicts *ch, struct watch_ways *ways, uint32_t b
 /* Walks back from the blocks given to reach_back(), not through the block of @r. */
 static void walk_back(struct conflicts *ch, const struct removal *r, struct watch_ways *ways)
 {
+	const uint32_t *pred_at = ch->pred_at, *preds = ch->preds;
 	uint64_t steps = 0;
 	while (ch->back.n) {
 		uint8_t how = ch->back.at[--ch->back.n];
-		uint32_t b = ch->back.at[--ch->back.n];
-		steps += ch->pred_at[b + 1] - ch->pred_at[b];
-		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++) {
-			uint32_t pred = ch->preds[p];
+		uint32_t b = ch->back.at[--ch->back.n], from = pred_at[b], to = pred_at[b + 1];
+		steps += to - from;
+		for (uint32_t p = from; p < to; p++) {
+			uint32_t pred = preds[p];
 			if (!conflict_is_node(ch, pred)) {
 				if (pred != r->block)
 					reach_back(ch, ways, pred, how);

@@ -8,55 +8,55 @@
 
 #include <string.h>
 
-/* The successors of @b are to be walked next, but for those that have been, or are to be already:
- * behind many copies of one dispatch the same hundreds. */
-static void go_on(struct conflicts *ch, const struct hop *hop, uint32_t b)
-{
-	uint32_t stamp = ch->stamp, n = hop->n_succ, mask = ch->places_mask;
-	if (n > 1) {
-		uint32_t *fan = &ch->seen_fan[ch->alike[b] & mask];
-		if (*fan == stamp)
-			return;
-		*fan = stamp;
-	}
-	ch->work += n;
-	if (!VEC_RESERVE(&ch->walk, n)) {
-		ch->failed = true;
-		return;
-	}
-	const uint32_t *succs = ch->prog->succs + hop->succ, *seen = ch->seen_walk;
-	uint32_t *top = ch->walk.at + ch->walk.n;
-	for (uint32_t i = 0; i < n; i++)
-		if (seen[succs[i] & mask] != stamp)
-			*top++ = succs[i];
-	ch->walk.n = (uint32_t)(top - ch->walk.at);
-}
-
-/* Adds to @out the nodes reached from @start through blocks that are none. */
+/* Adds to @out the nodes reached from @start through blocks that are none. The successors of a
+ * block are walked next, but for those that have been, or are to be already: behind many copies of
+ * one dispatch the same hundreds. What the loop needs is in variables of its own, since most of the
+ * choice is spent here. */
 static void reach(struct conflicts *ch, uint32_t start, struct vec_u32 *out, bool *exit_seen)
 {
-	uint32_t *seen = ch->seen_walk, stamp = ch->stamp;
-	ch->walk.n = 0;
-	push(ch, &ch->walk, start);
-	while (ch->walk.n) {
-		uint32_t b = ch->walk.at[--ch->walk.n];
-		uint32_t place = conflict_place(ch, b);
-		if (seen[place] == stamp)
+	const struct hop *hops = ch->hops;
+	uint32_t *seen = ch->seen_walk, *seen_fan = ch->seen_fan;
+	const uint32_t *alike = ch->alike, *all_succs = ch->prog->succs;
+	uint32_t stamp = ch->stamp, mask = ch->places_mask;
+	uint64_t steps = 0, work = 0;
+	struct vec_u32 walk = ch->walk, found = *out;
+	walk.n = 0;
+	bool ok = VEC_PUSH(&walk, start);
+	while (walk.n && ok) {
+		uint32_t b = walk.at[--walk.n];
+		if (seen[b & mask] == stamp)
 			continue;
-		seen[place] = stamp;
-		ch->steps++;
-		ch->work++;
-		const struct hop *hop = &ch->hops[b];
+		seen[b & mask] = stamp;
+		steps++;
+		const struct hop *hop = &hops[b];
 		if (conflict_is_node(ch, b)) {
-			push(ch, out, b);
-		} else if (hop->flags & HOP_RET) {
-			if (!*exit_seen)
-				push(ch, out, NODE_EXIT);
-			*exit_seen = true;
-		} else {
-			go_on(ch, hop, b);
+			ok = VEC_PUSH(&found, b);
+			continue;
 		}
+		if (hop->flags & HOP_RET) {
+			ok = *exit_seen || VEC_PUSH(&found, NODE_EXIT);
+			*exit_seen = true;
+			continue;
+		}
+		uint32_t n = hop->n_succ;
+		if (n > 1) {
+			uint32_t *fan = &seen_fan[alike[b] & mask];
+			if (*fan == stamp)
+				continue;
+			*fan = stamp;
+		}
+		work += n;
+		ok = VEC_RESERVE(&walk, n);
+		const uint32_t *succs = all_succs + hop->succ;
+		for (uint32_t i = 0; i < n && ok; i++)
+			if (seen[succs[i] & mask] != stamp)
+				walk.at[walk.n++] = succs[i];
 	}
+	ch->failed |= !ok;
+	ch->walk = walk;
+	*out = found;
+	ch->steps += steps;
+	ch->work += steps + work;
 }
 
 /* ---- walks that are kept ---- */
@@ -183,8 +183,13 @@ static void walk_from(struct conflicts *ch, const uint32_t *starts, uint32_t n,
 
 static void walk_from_one(struct conflicts *ch, uint32_t start, struct vec_u32 *out)
 {
-	bool node = conflict_is_node(ch, start);
-	walk_from(ch, &start, 1, node ? NULL : kept_walk_at(ch, start, KEPT_FROM), out);
+	if (!conflict_is_node(ch, start)) {
+		walk_from(ch, &start, 1, kept_walk_at(ch, start, KEPT_FROM), out);
+		return;
+	}
+	ch->steps++;
+	ch->work++;
+	push(ch, out, start);
 }
 
 void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec_u32 *out)
