@@ -183,8 +183,12 @@ static void reach_back(struct conflicts *ch, struct watch_ways *ways, uint32_t b
 	if (!*reached)
 		push(ch, &ways->some_starts, block);
 	*reached |= how;
-	push(ch, &ch->back, block);
-	push(ch, &ch->back, how);
+	if (!VEC_RESERVE(&ch->back, 2)) {
+		ch->failed = true;
+		return;
+	}
+	ch->back.at[ch->back.n++] = block;
+	ch->back.at[ch->back.n++] = how;
 }
 
 /* Walks back from the blocks given to reach_back(), not through the block of @r. */
@@ -204,9 +208,11 @@ static void walk_back(struct conflicts *ch, const struct removal *r, struct watc
 				continue;
 			}
 			uint8_t *reached = &ways->nodes[conflict_place(ch, pred)];
-			if (!*reached)
-				push(ch, &ways->some_nodes, pred);
+			bool before = *reached;
 			*reached |= how;
+			if (before)
+				continue; /* how does not matter to what is behind it */
+			push(ch, &ways->some_nodes, pred);
 			bool same = is_new_alt(ch, r, pred);
 			if (pred != r->block && conflict_passes_silently(ch, pred))
 				reach_back(ch, ways, pred, same ? REACHED_ITSELF : REACHED_BEHIND);
