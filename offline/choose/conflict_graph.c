@@ -11,47 +11,52 @@
  * has a 32nd of that. */
 #define MEMBERS_MAX (32u << 20)
 
+/* Pairs of nodes, each once, by a hash of both; many decisions have the same. */
+struct pair_set {
+	uint64_t *slots; /* the lesser node in the upper half; 0: empty, since no node is less than
+			    0 */
+	uint32_t size, n;
+};
+
 /* What is being collected of the decisions of a function. */
 struct collection {
-	struct vec_u32 *out;
-	bool pairs;	/* as pairs, each once; or as groups */
+	struct vec_u32 *out; /* groups */
+	struct pair_set pairs;
+	bool as_pairs;	/* or as groups */
 	uint32_t max;	/* pairs: so many may there be */
 	bool full;	/* there are more */
 	uint32_t stamp; /* pairs: decisions for which ch->seen_alike has this value are done */
 };
 
-/* In any order. */
-static int by_pair(const void *a, const void *b)
+/* The slot of @pair, or the empty one where it would be. */
+static uint64_t *slot_of(const struct pair_set *set, uint64_t pair)
 {
-	uint64_t x, y;
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return x < y ? -1 : x > y;
+	uint32_t i = (uint32_t)(pair * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+	while (set->slots[i & (set->size - 1)] && set->slots[i & (set->size - 1)] != pair)
+		i++;
+	return &set->slots[i & (set->size - 1)];
 }
 
-/* Leaves each pair once. */
-static void sort_edges(struct vec_u32 *edges)
+static bool make_room_for_pair(struct pair_set *set)
 {
-	uint32_t n = 0;
-	if (edges->n)
-		qsort(edges->at, edges->n / 2, 2 * sizeof(uint32_t), by_pair);
-	for (uint32_t i = 0; i < edges->n; i += 2)
-		if (!n || by_pair(&edges->at[i], &edges->at[2 * (n - 1)])) {
-			edges->at[2 * n] = edges->at[i];
-			edges->at[2 * n++ + 1] = edges->at[i + 1];
-		}
-	edges->n = 2 * n;
+	if (4 * (uint64_t)set->n < 3 * (uint64_t)set->size)
+		return true;
+	struct pair_set more = {.size = set->size ? 2 * set->size : 64, .n = set->n};
+	more.slots = calloc(more.size, sizeof(*more.slots));
+	if (!more.slots)
+		return false;
+	for (uint32_t i = 0; i < set->size; i++)
+		if (set->slots[i])
+			*slot_of(&more, set->slots[i]) = set->slots[i];
+	free(set->slots);
+	*set = more;
+	return true;
 }
 
-/* Whether there is room for more. Many decisions have the same pairs. */
+/* Whether there is room for more. */
 static bool has_room(struct collection *to)
 {
-	if (!to->pairs)
-		to->full |= to->out->n > MEMBERS_MAX;
-	if (!to->pairs || to->full || to->out->n / 2 < 2 * to->max)
-		return !to->full;
-	sort_edges(to->out);
-	to->full = to->out->n / 2 > to->max;
+	to->full |= to->as_pairs ? to->pairs.n > to->max : to->out->n > MEMBERS_MAX;
 	return !to->full;
 }
 
@@ -60,21 +65,31 @@ static void add_pair(struct conflicts *ch, struct collection *to, uint32_t a, ui
 	if (a == b)
 		return;
 	ch->work++;
-	push(ch, to->out, a < b ? a : b);
-	push(ch, to->out, a < b ? b : a);
-	if (!to->pairs)
+	uint32_t least = a < b ? a : b, most = a < b ? b : a;
+	if (!to->as_pairs) {
+		push(ch, to->out, least);
+		push(ch, to->out, most);
 		push(ch, to->out, NODE_NONE);
+		return;
+	}
+	if (!make_room_for_pair(&to->pairs)) {
+		ch->failed = true;
+		return;
+	}
+	uint64_t pair = (uint64_t)least << 32 | most, *slot = slot_of(&to->pairs, pair);
+	to->pairs.n += !*slot;
+	*slot = pair;
 }
 
 static void add_group(struct conflicts *ch, struct collection *to, const uint32_t *nodes,
 		      uint32_t n)
 {
 	for (uint32_t i = 0; i < n && has_room(to) && !conflict_spent(ch); i++)
-		for (uint32_t k = 0; to->pairs && k < i; k++)
+		for (uint32_t k = 0; to->as_pairs && k < i; k++)
 			add_pair(ch, to, nodes[i], nodes[k]);
-	for (uint32_t i = 0; i < n && !to->pairs; i++)
+	for (uint32_t i = 0; i < n && !to->as_pairs; i++)
 		push(ch, to->out, nodes[i]);
-	if (!to->pairs)
+	if (!to->as_pairs)
 		push(ch, to->out, NODE_NONE);
 }
 
@@ -134,7 +149,7 @@ static void pair_entries(struct conflicts *ch, const struct vec_u32 *nodes, stru
  * of one dispatch there are thousands. */
 static bool seen_before(struct conflicts *ch, struct decision d, const struct collection *to)
 {
-	uint32_t c = to->pairs ? conflict_continuation(ch, d) : PUGMARK_NONE;
+	uint32_t c = to->as_pairs ? conflict_continuation(ch, d) : PUGMARK_NONE;
 	if (c == PUGMARK_NONE)
 		return false;
 	uint32_t *seen = &ch->seen_alike[conflict_place(ch, c)];
@@ -190,14 +205,17 @@ static bool collect(struct conflicts *ch, uint32_t func, struct collection *to)
 
 bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges, uint32_t max)
 {
-	struct collection to = {.out = edges, .pairs = true, .max = max, .stamp = ++ch->stamp};
+	struct collection to = {.as_pairs = true, .max = max, .stamp = ++ch->stamp};
 	conflict_keep(ch, func);
 	bool all = collect(ch, func, &to);
 	conflict_keep_nothing(ch);
-	if (!all)
-		return false;
-	sort_edges(edges);
-	return edges->n / 2 <= max;
+	for (uint32_t i = 0; all && i < to.pairs.size; i++)
+		if (to.pairs.slots[i]) {
+			push(ch, edges, (uint32_t)(to.pairs.slots[i] >> 32));
+			push(ch, edges, (uint32_t)to.pairs.slots[i]);
+		}
+	free(to.pairs.slots);
+	return all;
 }
 
 uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec_u32 *members)
