@@ -34,8 +34,9 @@ struct summary {
 /* One alternative of a decision, as seen by its first events. */
 struct found_term {
 	struct terminal term;
-	uint32_t alt;  /* index of the alternative */
-	uint32_t next; /* of the same place of w */
+	uint32_t alt;	     /* index of the alternative */
+	uint32_t next;	     /* of the same place of w */
+	uint32_t next_entry; /* of the entries of functions that may be entered from anywhere */
 };
 
 /* The found terminals, or the sources, whose w have one place. */
@@ -90,7 +91,7 @@ struct watch {
 	uint32_t func, stamp, removals;
 	struct watch_chain
 		entries; /* of the entries of functions that may be entered from anywhere */
-	VEC(struct watch_chain) chains; /* of each other witness */
+	VEC(struct watch_chain) chains; /* of each witness */
 	/* Per place of a block. */
 	struct place_head *chain_at; /* the chains of the w there */
 	uint32_t *source_at;	     /* its first source, or where the next block's begin */

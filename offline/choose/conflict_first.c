@@ -150,33 +150,69 @@ uint32_t conflict_first(struct conflicts *ch, const struct vec_u32 *alts, bool *
 	return empty;
 }
 
-/* Files the terminals found from @from on under their witness; returns whether each is told from
- * those of other alternatives that were filed before. @entries: the chain of those that are entries
- * of functions. */
-static bool file_terms(struct conflicts *ch, uint32_t from, uint32_t stamp, uint32_t *entries)
+/* The terminals that were found and filed. */
+struct filed {
+	uint32_t stamp;	  /* ch->heads with this has those of each witness */
+	uint32_t entries; /* the first found_term that is an entry; UINT32_MAX: none */
+};
+
+static struct place_head *head_of(struct conflicts *ch, const struct filed *filed, uint32_t w)
+{
+	struct place_head *head = &ch->heads[conflict_place(ch, w)];
+	if (head->stamp != filed->stamp)
+		*head = (struct place_head){filed->stamp, UINT32_MAX};
+	return head;
+}
+
+/* Whether @f is told from the terminal of another alternative that was filed as @other. */
+static bool told_from(struct conflicts *ch, const struct found_term *f, uint32_t other)
+{
+	const struct found_term *o = &ch->found[other];
+	ch->steps++;
+	ch->work++;
+	return !conflict_spent(ch) &&
+	       (o->alt == f->alt || conflict_distinguishable(ch, o->term, f->term));
+}
+
+/* The same of all terminals filed of witness @w. */
+static bool told_from_all(struct conflicts *ch, const struct filed *filed,
+			  const struct found_term *f, uint32_t w)
+{
+	for (uint32_t j = head_of(ch, filed, w)->first; j != UINT32_MAX; j = ch->found[j].next)
+		if (ch->found[j].term.w == w && !told_from(ch, f, j))
+			return false;
+	return true;
+}
+
+/* The same of all filed entries. */
+static bool told_from_entries(struct conflicts *ch, const struct filed *filed,
+			      const struct found_term *f)
+{
+	for (uint32_t j = filed->entries; j != UINT32_MAX; j = ch->found[j].next_entry)
+		if (!told_from(ch, f, j))
+			return false;
+	return true;
+}
+
+/* Files the terminals found from @from on; returns whether each is told from those of other
+ * alternatives that were filed before. */
+static bool file_terms(struct conflicts *ch, uint32_t from, struct filed *filed)
 {
 	for (uint32_t i = from; i < ch->n_found; i++) {
 		struct found_term *f = &ch->found[i];
-		uint32_t *head = entries;
-		if (!conflict_is_entry_term(ch, f->term.w)) {
-			struct place_head *of_w = &ch->heads[conflict_place(ch, f->term.w)];
-			if (of_w->stamp != stamp)
-				*of_w = (struct place_head){stamp, UINT32_MAX};
-			head = &of_w->first;
+		bool any = f->term.w == TERMINAL_ANY_ENTRY;
+		bool entry = any || conflict_is_entry_term(ch, f->term.w);
+		if (any ? !told_from_entries(ch, filed, f)
+			: !told_from_all(ch, filed, f, f->term.w) ||
+				    (entry && !told_from_all(ch, filed, f, TERMINAL_ANY_ENTRY)))
+			return false;
+		struct place_head *head = head_of(ch, filed, f->term.w);
+		f->next = head->first;
+		head->first = i;
+		if (entry) {
+			f->next_entry = filed->entries;
+			filed->entries = i;
 		}
-		for (uint32_t j = *head; j != UINT32_MAX; j = ch->found[j].next) {
-			if (head != entries && ch->found[j].term.w != f->term.w)
-				continue;
-			ch->steps++;
-			ch->work++;
-			if (conflict_spent(ch))
-				return false;
-			if (ch->found[j].alt != f->alt &&
-			    !conflict_distinguishable(ch, ch->found[j].term, f->term))
-				return false;
-		}
-		f->next = *head;
-		*head = i;
 	}
 	return true;
 }
@@ -206,13 +242,14 @@ bool conflict_decision_holds(struct conflicts *ch, struct decision d)
 	if (ch->alts.n <= 1)
 		return true;
 	/* In most decisions that do not hold the first alternatives already show it. */
-	uint32_t empty = 0, entries = UINT32_MAX, stamp = ++ch->file_stamp;
+	uint32_t empty = 0;
+	struct filed filed = {++ch->file_stamp, UINT32_MAX};
 	ch->n_found = 0;
 	for (uint32_t i = 0; i < ch->alts.n; i++) {
 		bool top = false;
 		uint32_t from = ch->n_found;
 		empty += conflict_close_over(ch, ch->alts.at[i], i, &top);
-		if (top || empty > (ch->plain ? 0 : 1) || !file_terms(ch, from, stamp, &entries))
+		if (top || empty > (ch->plain ? 0 : 1) || !file_terms(ch, from, &filed))
 			return false;
 	}
 	return !empty || jumps_differ_from_return(ch, d);

@@ -59,25 +59,22 @@ static inline struct terminal lift_need(struct lift lift, struct terminal t)
 	return terminal_lift(t, lift.height, lift.call);
 }
 
-static bool need_range_differs(struct conflicts *ch, struct terminal t, uint32_t block,
-			       uint32_t from, uint32_t to)
+static bool need_range_differs(struct conflicts *ch, struct terminal t, struct lift lift,
+			       const struct terminal_set *need, uint32_t from, uint32_t to)
 {
-	const struct terminal_set *need = &ch->sums[ch->prog->blocks[block].callee].need;
-	struct lift lift = lift_of(ch, block);
-	for (uint32_t i = from; i < to; i++) {
-		ch->steps++;
-		ch->work++;
+	ch->steps += to - from;
+	ch->work += to - from;
+	for (uint32_t i = from; i < to; i++)
 		if (!conflict_distinguishable(ch, t, lift_need(lift, need->terms[i])))
 			return false;
-	}
 	return true;
 }
 
 /* Whether @t, first after the call in @block, cannot be taken for something inside the callee. */
-static bool terminal_follows(struct conflicts *ch, struct terminal t, uint32_t block)
+static bool terminal_follows(struct conflicts *ch, struct terminal t, uint32_t block,
+			     struct lift lift)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	struct lift lift = lift_of(ch, block);
 	struct terminal frame = lift_need(lift, (struct terminal){.or_below = true});
 	if (t.depth < frame.depth && terminal_depths_differ(t, frame))
 		return true; /* a frame outside of the callee's */
@@ -101,12 +98,12 @@ static bool terminal_follows(struct conflicts *ch, struct terminal t, uint32_t b
 	bool entry = conflict_is_entry_term(ch, t.w);
 	if (!entry || t.w != TERMINAL_ANY_ENTRY)
 		terminal_set_range(&callee->need, t.w, &from, &to);
-	if (!need_range_differs(ch, t, block, from, to))
+	if (!need_range_differs(ch, t, lift, &callee->need, from, to))
 		return false;
 	if (!entry || !callee->need.joined || t.w == TERMINAL_ANY_ENTRY)
 		return true;
 	terminal_set_range(&callee->need, TERMINAL_ANY_ENTRY, &from, &to);
-	return need_range_differs(ch, t, block, from, to);
+	return need_range_differs(ch, t, lift, &callee->need, from, to);
 }
 
 /* Whether anything may follow the call in @block. */
@@ -126,10 +123,11 @@ bool conflict_terms_follow(struct conflicts *ch, uint32_t block, const struct te
 {
 	if (needs_nothing(ch, block))
 		return true;
+	struct lift lift = lift_of(ch, block);
 	for (uint32_t i = 0; i < n; i++) {
 		ch->steps++;
 		ch->work++;
-		if (conflict_spent(ch) || !terminal_follows(ch, terms[i], block))
+		if (conflict_spent(ch) || !terminal_follows(ch, terms[i], block, lift))
 			return false;
 	}
 	return true;
@@ -146,9 +144,10 @@ bool conflict_follow_holds(struct conflicts *ch, uint32_t block)
 	conflict_first(ch, &ch->alts, &top);
 	if (top)
 		return false;
+	struct lift lift = lift_of(ch, block);
 	for (uint32_t i = 0; i < ch->n_found; i++) {
 		ch->work++;
-		if (conflict_spent(ch) || !terminal_follows(ch, ch->found[i].term, block))
+		if (conflict_spent(ch) || !terminal_follows(ch, ch->found[i].term, block, lift))
 			return false;
 	}
 	return true;

@@ -20,21 +20,29 @@
 enum held { HELD_DECISIONS = 1, HELD_FOLLOW = 2, HELD_ENTRY = 4 };
 enum reached { REACHED_ITSELF = 1, REACHED_BEHIND = 2 };
 
-/* The sources of @w, an entry of a function or another witness. */
+/* The sources of @w, or NULL. */
 static struct watch_chain *chain_of(struct conflicts *ch, uint32_t w)
 {
 	struct watch *watch = &ch->watch;
-	if (conflict_is_entry_term(ch, w))
-		return &watch->entries;
 	struct place_head *head = &watch->chain_at[conflict_place(ch, w)];
 	if (head->stamp != watch->stamp)
 		*head = (struct place_head){watch->stamp, UINT32_MAX};
 	for (uint32_t i = head->first; i != UINT32_MAX; i = watch->chains.at[i].next)
 		if (watch->chains.at[i].w == w)
 			return &watch->chains.at[i];
+	return NULL;
+}
+
+static struct watch_chain *make_chain(struct conflicts *ch, uint32_t w)
+{
+	struct watch *watch = &ch->watch;
+	struct watch_chain *chain = chain_of(ch, w);
+	if (chain)
+		return chain;
+	struct place_head *head = &watch->chain_at[conflict_place(ch, w)];
 	if (!VEC_PUSH(&watch->chains, (struct watch_chain){w, 0, UINT32_MAX, head->first})) {
 		ch->failed = true;
-		return &watch->entries;
+		return NULL;
 	}
 	head->first = watch->chains.n - 1;
 	return &watch->chains.at[head->first];
@@ -53,7 +61,10 @@ static bool add_source(struct conflicts *ch, uint32_t block, struct terminal t)
 		w->sources = at;
 		w->cap_sources = cap;
 	}
-	chain_of(ch, t.w)->n++;
+	struct watch_chain *chain = make_chain(ch, t.w);
+	if (!chain)
+		return false;
+	chain->n++;
 	w->sources[w->n_sources++] = (struct watch_source){t, block, UINT32_MAX};
 	return true;
 }
@@ -102,7 +113,6 @@ void conflict_watch(struct conflicts *ch, uint32_t func)
 	w->stamp++;
 	w->n_sources = w->exits.n = w->anything.n = 0;
 	w->chains.n = 0;
-	w->entries = (struct watch_chain){TERMINAL_ANY_ENTRY, 0, UINT32_MAX, UINT32_MAX};
 	index_calls(ch, f);
 	uint32_t stamp = ++ch->stamp;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
@@ -228,6 +238,19 @@ static void start_from(struct conflicts *ch, const struct removal *r, uint32_t b
 		reach_back(ch, &ch->watch.rivals, block, same ? REACHED_ITSELF : REACHED_BEHIND);
 }
 
+/* Starts from those unmarked calls of @chain that show @t. Counts all its calls, whether marked or
+ * not. */
+static void start_from_calls(struct conflicts *ch, const struct removal *r, struct terminal t,
+			     const struct watch_chain *chain)
+{
+	const struct watch_source *sources = ch->watch.sources;
+	ch->steps += chain->n;
+	ch->work += chain->n;
+	for (uint32_t s = chain->open; s != UINT32_MAX; s = sources[s].next)
+		if (!conflict_distinguishable(ch, t, sources[s].term))
+			start_from(ch, r, sources[s].block, is_new_alt(ch, r, sources[s].block));
+}
+
 /* Finds the places that show the same events as T, and the silent ways out if one is new. */
 static void find_rivals(struct conflicts *ch, const struct removal *r)
 {
@@ -238,16 +261,17 @@ static void find_rivals(struct conflicts *ch, const struct removal *r)
 		uint32_t own = any ? ch->prog->funcs[r->func].block : t.w;
 		if (ch->marks[own] && ch->prog->blocks[own].func == r->func)
 			start_from(ch, r, own, is_new_alt(ch, r, own));
-		const struct watch_chain *chain = chain_of(ch, t.w);
-		ch->steps += chain->n; /* whatever is marked, so that limits are met alike */
-		ch->work += chain->n;
+		const struct watch_chain *same = chain_of(ch, t.w);
+		if (same && !any)
+			start_from_calls(ch, r, t, same);
+		const struct watch_chain *entries = chain_of(ch, TERMINAL_ANY_ENTRY);
+		if (entries && !any && conflict_is_entry_term(ch, t.w))
+			start_from_calls(ch, r, t, entries);
+		for (uint32_t k = 0; any && k < w->chains.n; k++)
+			if (conflict_is_entry_term(ch, w->chains.at[k].w))
+				start_from_calls(ch, r, t, &w->chains.at[k]);
 		if (conflict_spent(ch))
 			return;
-		for (uint32_t s = chain->open; s != UINT32_MAX; s = w->sources[s].next) {
-			uint32_t b = w->sources[s].block;
-			if (!conflict_distinguishable(ch, t, w->sources[s].term))
-				start_from(ch, r, b, is_new_alt(ch, r, b));
-		}
 	}
 	for (uint32_t i = 0; i < w->anything.n; i++)
 		if (!ch->marks[w->anything.at[i]])
