@@ -139,6 +139,21 @@ static int add_unresolved(struct plan_builder *b)
 	return 0;
 }
 
+/* Frees the array of the builder that has been laid out. */
+static void give_back(void *ctx, const void *array)
+{
+	struct plan_builder *b = ctx;
+	void **heap[] = {
+		(void **)&b->sites,	(void **)&b->funcs,	      (void **)&b->nodes,
+		(void **)&b->decisions, (void **)&b->alternatives.at, (void **)&b->targets,
+		(void **)&b->strings,	(void **)&b->points,	      (void **)&b->unresolved};
+	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
+		if (*heap[i] == array) {
+			free(*heap[i]);
+			*heap[i] = NULL;
+		}
+}
+
 /* The finished plan, in one mapping of its own, checked like one read from a file. What is not part
  * of it is given back before that: in a large program each of the two takes hundreds of
  * megabytes. */
@@ -169,7 +184,8 @@ static int finish(struct plan_builder *b, struct pugmark_plan **out)
 	if (map == MAP_FAILED || !plan) {
 		err = -ENOMEM;
 	} else {
-		plan_encode_to(p, map);
+		struct pugmark_plan copy = *p;
+		plan_encode_to(&copy, map, give_back, b);
 		builder_deinit(b);
 		err = plan_decode(map, len, "plan", plan, NULL);
 	}

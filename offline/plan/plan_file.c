@@ -102,7 +102,7 @@ size_t plan_encoded_bytes(const struct pugmark_plan *plan)
 	return len;
 }
 
-void plan_encode_to(const struct pugmark_plan *plan, void *zeroes)
+void plan_encode_to(const struct pugmark_plan *plan, void *zeroes, plan_span_done *done, void *ctx)
 {
 	struct pugmark_plan copy = *plan;
 	struct span spans[N_SPANS];
@@ -137,6 +137,8 @@ void plan_encode_to(const struct pugmark_plan *plan, void *zeroes)
 	for (int i = 0; i < N_SPANS; i++) {
 		if (spans[i].count)
 			memcpy(at, *spans[i].array, spans[i].count * spans[i].size);
+		if (done)
+			done(ctx, *spans[i].array);
 		at += padded(spans[i].count * spans[i].size);
 	}
 	if (plan->share)
@@ -151,7 +153,7 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 	void *bytes = calloc(1, len);
 	if (!bytes)
 		return -ENOMEM;
-	plan_encode_to(plan, bytes);
+	plan_encode_to(plan, bytes, NULL, NULL);
 	*out = bytes;
 	*len_bytes = len;
 	return 0;

@@ -10,9 +10,11 @@
 
 #define PLAN_MAX_BYTES (UINT64_C(1) << 30)
 
-/* The bytes of @plan laid out as a file, and the laying out, into as many zeroes. */
+/* The bytes of @plan laid out as a file, and the laying out, into as many zeroes. @done, unless it
+ * is NULL, is told of each array of @plan when it is not looked at any more. */
+typedef void plan_span_done(void *ctx, const void *array);
 size_t plan_encoded_bytes(const struct pugmark_plan *plan);
-void plan_encode_to(const struct pugmark_plan *plan, void *zeroes);
+void plan_encode_to(const struct pugmark_plan *plan, void *zeroes, plan_span_done *done, void *ctx);
 /* The same in one heap block, which the caller frees. 0 or -ENOMEM. */
 int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes);
 /* Checks the @len_bytes at @bytes and points @plan into them; @name is for messages. */

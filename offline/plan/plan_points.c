@@ -7,21 +7,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The code of a block, or the part of it that its witness divides. */
+/* The code of a block, or the part of it that its witness divides: from @off on, in bytes from the
+ * plan's text_addr, as far as such an offset goes. */
 struct piece {
-	uint64_t addr, end;
+	uint32_t off, end;
 	uint32_t next, func;
 };
+
+/* Pieces are put into buckets of so much code, in which they are sorted: that takes no memory
+ * beside them. */
+#define BUCKET_SHIFT 16
+#define N_BUCKETS ((1u << (32 - BUCKET_SHIFT)) + 1)
 
 struct pieces {
 	const struct program *prog;
 	const struct pugmark_model *model;
 	const uint32_t *node_of;
 	const struct pugmark_plan *plan;
-	uint32_t *next_of; /* per block: what can be next from its beginning on */
-	uint32_t *last_of; /* per block that nothing can follow: the node that was last */
-	struct piece *at;
-	uint32_t n;
+	uint32_t *next_of;   /* per block: what can be next from its beginning on */
+	uint32_t *last_of;   /* per block that nothing can follow: the node that was last */
+	struct piece *at;    /* NULL: they are counted */
+	uint32_t n, *bucket; /* where the next piece of each goes, or how many it has */
 	struct pugmark_plan_point *points;
 	uint32_t n_points, cap_points;
 	bool failed;
@@ -100,8 +106,14 @@ static uint32_t place_of(const struct pieces *p, uint32_t block)
 
 static void add_piece(struct pieces *p, uint64_t addr, uint64_t end, uint32_t next, uint32_t func)
 {
-	if (addr < end)
-		p->at[p->n++] = (struct piece){addr, end, next, func};
+	uint64_t from = addr - p->plan->text_addr, to = end - p->plan->text_addr;
+	if (addr >= end || addr < p->plan->text_addr || from > UINT32_MAX)
+		return;
+	uint32_t *bucket = &p->bucket[from >> BUCKET_SHIFT];
+	if (p->at)
+		p->at[*bucket] = (struct piece){
+			(uint32_t)from, to > UINT32_MAX ? UINT32_MAX : (uint32_t)to, next, func};
+	++*bucket;
 }
 
 /* Where the code of @block ends, without a model: at the next one's. */
@@ -141,11 +153,11 @@ static void add_block(struct pieces *p, uint32_t block)
 	add_piece(p, after, end, next, b->func);
 }
 
-static int by_addr(const void *a, const void *b)
+static int by_off(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
+	if (x->off != y->off)
+		return x->off < y->off ? -1 : 1;
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
@@ -171,7 +183,7 @@ static void add_point(struct pieces *p, uint64_t addr, uint32_t next, uint32_t f
 /* Adds the points of one piece: one for each change of where its frame lies. */
 static void add_points(struct pieces *p, const struct piece *at, uint64_t end)
 {
-	uint64_t addr = at->addr, next = end;
+	uint64_t addr = p->plan->text_addr + at->off, next = end;
 	while (addr < end && !p->failed) {
 		struct pugmark_cfa cfa = {.reg = PUGMARK_CFA_UNKNOWN};
 		if (p->model)
@@ -189,17 +201,44 @@ static void join(struct pieces *p)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct piece *at = &p->at[i];
-		if (at->addr < p->plan->text_addr || (i && at[-1].addr == at->addr))
+		if (i && at[-1].off == at->off)
 			continue; /* code of several functions: of the first */
 		uint32_t k = i + 1;
-		while (k < p->n && p->at[k].addr == at->addr)
+		while (k < p->n && p->at[k].off == at->off)
 			k++;
-		uint64_t follows = k < p->n ? p->at[k].addr : UINT64_MAX;
-		uint64_t end = at->end < follows ? at->end : follows;
-		add_points(p, at, end);
+		uint32_t follows = k < p->n ? p->at[k].off : UINT32_MAX;
+		uint32_t end = at->end < follows ? at->end : follows;
+		add_points(p, at, p->plan->text_addr + end);
 		if (end < follows)
-			add_point(p, end, PUGMARK_NONE, PUGMARK_NONE, 0);
+			add_point(p, p->plan->text_addr + end, PUGMARK_NONE, PUGMARK_NONE, 0);
 	}
+}
+
+static void add_blocks(struct pieces *p)
+{
+	for (uint32_t b = 0; b < p->prog->n_blocks; b++)
+		if (p->prog->blocks[b].flags & PROG_REACHED &&
+		    !(p->prog->blocks[b].flags & PROG_VIRTUAL))
+			add_block(p, b);
+}
+
+/* Counts the pieces of each bucket, then makes them where they belong; false: memory is out. */
+static bool make_pieces(struct pieces *p)
+{
+	add_blocks(p);
+	for (uint32_t i = 0; i < N_BUCKETS; i++) {
+		uint32_t n = p->bucket[i];
+		p->bucket[i] = p->n;
+		p->n += n;
+	}
+	p->at = malloc(((size_t)p->n + 1) * sizeof(*p->at));
+	if (!p->at)
+		return false;
+	add_blocks(p);
+	for (uint32_t i = 0, from = 0; i < N_BUCKETS; from = p->bucket[i++])
+		if (p->bucket[i] > from)
+			qsort(p->at + from, p->bucket[i] - from, sizeof(*p->at), by_off);
+	return true;
 }
 
 int plan_points(const struct program *program, const struct pugmark_model *model,
@@ -208,21 +247,19 @@ int plan_points(const struct program *program, const struct pugmark_model *model
 	struct pieces p = {.prog = program, .model = model, .node_of = node_of, .plan = plan};
 	p.next_of = malloc((program->n_blocks + 1) * sizeof(*p.next_of));
 	p.last_of = malloc((program->n_blocks + 1) * sizeof(*p.last_of));
-	p.at = malloc((2 * (size_t)program->n_blocks + 1) * sizeof(*p.at));
-	bool room = p.next_of && p.last_of && p.at;
+	p.bucket = calloc(N_BUCKETS, sizeof(*p.bucket));
+	bool room = p.next_of && p.last_of && p.bucket;
 	if (room) {
 		find_next(&p);
 		find_last(&p);
-		for (uint32_t b = 0; b < program->n_blocks; b++)
-			if (program->blocks[b].flags & PROG_REACHED &&
-			    !(program->blocks[b].flags & PROG_VIRTUAL))
-				add_block(&p, b);
-		qsort(p.at, p.n, sizeof(*p.at), by_addr);
-		join(&p);
+		room = make_pieces(&p);
 	}
-	int err = room && !p.failed ? 0 : -ENOMEM;
 	free(p.next_of);
 	free(p.last_of);
+	free(p.bucket);
+	if (room)
+		join(&p);
+	int err = room && !p.failed ? 0 : -ENOMEM;
 	free(p.at);
 	if (err) {
 		free(p.points);

@@ -25,6 +25,9 @@
 #include <unistd.h>
 
 #define NAMES_MAX 3000
+/* Arrays of more bytes are mapped each by itself, and so given back at once when they are freed. Set
+ * here, since glibc raises it to 32 MB by itself. */
+#define MAPPED_BYTES (1 << 20)
 
 /* One planning, and what it works with. */
 struct planner {
@@ -386,6 +389,7 @@ int planning_make_here(const char *binary, const struct planning_options *option
 		.diag = diag,
 	};
 	*out = (struct planning_result){0};
+	mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	out->costs_measured = probe_costs_of_machine(&p.costs);
 	out->costs = p.costs;
 	double start = now_s();
