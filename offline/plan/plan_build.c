@@ -120,7 +120,7 @@ static int add_unresolved(struct plan_builder *b)
 		struct pugmark_plan_node *node = &b->nodes[at];
 		b->unresolved[i] = (struct pugmark_plan_unresolved){
 			.addr = u.entry			? b->prog->funcs[pb->func].addr
-				: pb->call != CALL_NONE ? pb->call_addr
+				: pb->call != CALL_NONE ? prog_call_addr(pb)
 							: pb->addr,
 			.func = pb->func,
 			.node = at ? at : PUGMARK_NONE,
@@ -208,7 +208,7 @@ static void program_text(const struct program *prog, struct pugmark_plan *plan)
 	plan->text_addr = UINT64_MAX;
 	for (uint32_t i = 0; i < prog->n_blocks; i++) {
 		const struct prog_block *b = &prog->blocks[i];
-		uint64_t end = b->call_addr + b->call_len;
+		uint64_t end = prog_call_addr(b) + b->call_len;
 		if (end <= b->addr)
 			end = b->addr + 1;
 		if (b->addr < plan->text_addr)

@@ -22,10 +22,11 @@ static void site_from_model(struct plan_builder *b, struct pugmark_plan_site *s)
 
 /* Which of the values asked for the witness at @addr reads: those that are still in their registers
  * there. */
-static uint8_t reads_at(const struct prog_block *pb, uint64_t addr)
+static uint8_t reads_at(const struct program *prog, const struct prog_block *pb, uint64_t addr)
 {
-	bool at_call = pb->flags & PROG_READ_CALL && addr == pb->call_addr;
-	bool at_start = pb->flags & PROG_READ && addr == pb->any.addr;
+	bool at_call =
+		pb->flags & PROG_READ_CALL && pb->call != CALL_NONE && addr == prog_call_addr(pb);
+	bool at_start = pb->flags & PROG_READ && addr == prog_probe_addr(prog, &pb->any);
 	return at_call || at_start ? pb->reads : 0;
 }
 
@@ -36,8 +37,8 @@ static uint32_t add_site(struct plan_builder *b, uint32_t block)
 	uint32_t index = b->plan.n_sites++;
 	struct pugmark_plan_site *s = &b->sites[index];
 	*s = (struct pugmark_plan_site){.func = pb->func, .kind = PUGMARK_WITNESS_BLOCK};
-	s->addr = mark == MARK_BLOCK ? pb->any.addr : pb->last.addr;
-	s->reads = reads_at(pb, s->addr);
+	s->addr = prog_probe_addr(b->prog, mark == MARK_BLOCK ? &pb->any : &pb->last);
+	s->reads = reads_at(b->prog, pb, s->addr);
 	if (mark == MARK_LAST && pb->flags & PROG_RET)
 		s->kind = PUGMARK_WITNESS_RETURN;
 	if (b->model)
@@ -94,7 +95,7 @@ static void node_from_call(struct plan_builder *b, uint32_t block, struct pugmar
 		[CALL_LEAF] = PUGMARK_NODE_KIND_LEAF,
 	};
 	n->kind = kinds[pb->call];
-	n->addr = pb->call_addr;
+	n->addr = prog_call_addr(pb);
 	n->height = pb->height;
 	n->call_len = pb->call_len;
 	n->callee = pb->call == CALL_DIRECT ? pb->callee : PUGMARK_NONE;
@@ -161,7 +162,7 @@ void plan_builder_node(struct plan_builder *b, uint32_t block)
 	if (shows_block(b, block)) {
 		n->flags |= PUGMARK_NODE_SHOWS_BLOCK;
 		if (pb->call != CALL_NONE)
-			n->arm.other.block_bytes = pb->call_addr - pb->addr;
+			n->arm.other.block_bytes = pb->call_off;
 	}
 	if (pb->flags & PROG_ROOT)
 		n->flags |= PUGMARK_NODE_ROOT;

@@ -31,16 +31,18 @@ static const struct place *site_at(const struct lookup *l, uint64_t addr, uint64
 }
 
 /* How @b was marked. */
-static uint8_t mark_of(const struct lookup *l, const struct prog_block *b, uint64_t func)
+static uint8_t mark_of(const struct lookup *l, const struct program *prog,
+		       const struct prog_block *b, uint64_t func)
 {
-	const struct place *s = b->last.addr ? site_at(l, b->last.addr, func) : NULL;
+	const struct place *s =
+		prog_probeable(&b->last) ? site_at(l, prog_probe_addr(prog, &b->last), func) : NULL;
 	if (s && s->kind == PUGMARK_WITNESS_BRANCH && b->flags & PROG_BRANCH)
 		return MARK_BRANCH;
 	if (s && s->kind == PUGMARK_WITNESS_TARGET)
 		return MARK_TARGET;
-	if (s && (s->kind == PUGMARK_WITNESS_RETURN || b->last.addr != b->any.addr))
+	if (s && (s->kind == PUGMARK_WITNESS_RETURN || b->last.off != b->any.off))
 		return MARK_LAST;
-	s = b->any.addr ? site_at(l, b->any.addr, func) : NULL;
+	s = prog_probeable(&b->any) ? site_at(l, prog_probe_addr(prog, &b->any), func) : NULL;
 	return s && s->kind == PUGMARK_WITNESS_BLOCK ? MARK_BLOCK : MARK_NONE;
 }
 
@@ -62,7 +64,7 @@ static void seed_function(const struct program *prog, const struct pugmark_plan 
 			block->call == CALL_DIRECT ? &prog->funcs[block->callee] : NULL;
 		if (callee && callee->flags & PROG_OPAQUE && was_traced(plan, callee))
 			seed->anew[func] = true;
-		seed->marks[b] = mark_of(l, block, f->addr);
+		seed->marks[b] = mark_of(l, prog, block, f->addr);
 	}
 }
 

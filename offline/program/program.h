@@ -49,25 +49,26 @@ enum prog_block_flag {
 
 /* Where a witness could stand, and what one hit of it costs. */
 struct prog_probe {
-	uint64_t addr;
+	uint32_t off : 31; /* bytes from program.base on */
+	uint32_t cfa_known : 1;
 	float cost_ns; /* INFINITY: cannot be probed */
-	bool cfa_known;
 };
 
+/* A program has millions of them. */
 struct prog_block {
+	uint64_t addr; /* of its first instruction; of its jump where it is virtual */
 	uint32_t func;
 	uint32_t succ, n_succ; /* run in program->succs, in the order of the model's edges */
 	uint32_t callee;       /* CALL_DIRECT: function index */
-	int32_t height;	    /* CFA minus the callee's CFA; PUGMARK_HEIGHT_UNKNOWN; 0 for a tail */
-	uint64_t addr;	    /* of its first instruction; of its jump where it is virtual */
-	uint64_t call_addr; /* of the call or tail jump */
-	uint32_t origin;    /* block of the model, or PUGMARK_NONE */
-	uint32_t site;	    /* site of the model that is the block's call, or PUGMARK_NONE */
-	uint32_t flags;	    /* enum prog_block_flag */
-	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
-	uint8_t call;	    /* enum prog_call */
-	uint8_t reads;	    /* enum pugmark_plan_reads: PROG_READ, PROG_READ_CALL */
-	float freq;	    /* expected executions in a run */
+	int32_t height;	   /* CFA minus the callee's CFA; PUGMARK_HEIGHT_UNKNOWN; 0 for a tail */
+	uint32_t call_off; /* where the call or tail jump is: bytes from addr on */
+	uint32_t origin;   /* block of the model, or PUGMARK_NONE */
+	uint32_t site;	   /* site of the model that is the block's call, or PUGMARK_NONE */
+	uint32_t flags;	   /* enum prog_block_flag */
+	uint8_t call_len;  /* bytes: it returns to so much behind its call */
+	uint8_t call;	   /* enum prog_call */
+	uint8_t reads;	   /* enum pugmark_plan_reads: PROG_READ, PROG_READ_CALL */
+	float freq;	   /* expected executions in a run */
 	float odds; /* PROG_BRANCH: log of taken over not taken, as its instructions suggest */
 	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
@@ -106,6 +107,7 @@ struct prog_opaque_call {
 };
 
 struct program {
+	uint64_t base; /* what probes count from */
 	struct prog_func *funcs;
 	struct prog_block *blocks;
 	struct prog_opaque_call *opaque_calls; /* by function */
@@ -159,6 +161,17 @@ int program_estimate(struct program *program);
  * program_estimate(). Returns 0 or -ENOMEM. */
 int program_measure(struct program *program, const uint64_t *counts);
 
+static inline uint64_t prog_call_addr(const struct prog_block *b)
+{
+	return b->addr + b->call_off;
+}
+
+static inline uint64_t prog_probe_addr(const struct program *program,
+				       const struct prog_probe *probe)
+{
+	return program->base + probe->off;
+}
+
 /* Whether there can be a probe at all. */
 static inline bool prog_probeable(const struct prog_probe *probe)
 {
@@ -176,6 +189,8 @@ static inline bool prog_way_shows(const struct prog_block *b)
 {
 	return b->n_succ > 1 && (b->flags & PROG_BRANCH || prog_jump_read(b));
 }
+
+_Static_assert(sizeof(struct prog_block) == 72, "millions of them: mind their size");
 
 static inline const uint32_t *prog_succs(const struct program *program, uint32_t block)
 {

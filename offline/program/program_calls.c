@@ -36,7 +36,7 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 	const struct pugmark_model *model = m->model;
 	const struct pugmark_site *s = &model->sites[site];
 	b->site = site;
-	b->call_addr = s->addr;
+	b->call_off = (uint32_t)(s->addr - b->addr);
 	b->call_len = s->return_addr - s->addr;
 	b->height = s->height;
 	b->call = CALL_UNKNOWN;

@@ -11,7 +11,7 @@
 struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *insn)
 {
 	const struct probe_costs *costs = &m->options->costs;
-	struct prog_probe probe = {.addr = m->model->text_addr + insn->off, .cost_ns = INFINITY};
+	struct prog_probe probe = {.off = insn->off, .cost_ns = INFINITY};
 	if (insn->probe == PUGMARK_PROBE_EMULATED)
 		probe.cost_ns = costs->emulated_ns;
 	else if (insn->probe == PUGMARK_PROBE_STEPPED)
@@ -20,7 +20,8 @@ struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *
 		return probe;
 	if (m->options->patchable && m->options->patchable[insn - m->model->insns])
 		probe.cost_ns = costs->patched_ns + PROBE_SHARE * probe.cost_ns;
-	probe.cfa_known = pugmark_model_cfa_at(m->model, probe.addr).reg != PUGMARK_CFA_UNKNOWN;
+	probe.cfa_known = pugmark_model_cfa_at(m->model, m->model->text_addr + insn->off).reg !=
+			  PUGMARK_CFA_UNKNOWN;
 	return probe;
 }
 

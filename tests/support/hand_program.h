@@ -13,7 +13,7 @@ static inline struct prog_block hand_block(uint32_t b, uint32_t func)
 	return (struct prog_block){
 		.func = func,
 		.addr = addr,
-		.call_addr = addr + 32,
+		.call_off = 32,
 		.call_len = 5,
 		.callee = PUGMARK_NONE,
 		.height = 16,
@@ -21,8 +21,8 @@ static inline struct prog_block hand_block(uint32_t b, uint32_t func)
 		.site = PUGMARK_NONE,
 		.freq = 1,
 		.flags = PROG_REACHED,
-		.any = {addr, 600, true},
-		.last = {addr + 32, 600, true},
+		.any = {(uint32_t)addr, true, 600},
+		.last = {(uint32_t)addr + 32, true, 600},
 	};
 }
 

@@ -46,7 +46,7 @@ static uint32_t between(struct maker *m, uint32_t lo, uint32_t hi)
 static struct prog_probe random_probe(struct maker *m, uint64_t addr, uint32_t unprobeable)
 {
 	return (struct prog_probe){
-		.addr = addr,
+		.off = (uint32_t)addr,
 		.cost_ns = random_chance(&m->rng, unprobeable) ? INFINITY
 			   : random_chance(&m->rng, 60)	       ? 600
 							       : 6500,
@@ -125,7 +125,7 @@ static uint32_t make_way_out(struct maker *m, uint32_t block)
 	*v = (struct prog_block){
 		.func = p->blocks[block].func,
 		.addr = p->blocks[block].addr + 32,
-		.call_addr = p->blocks[block].addr + 32,
+		.call_off = 0,
 		.origin = PUGMARK_NONE,
 		.site = PUGMARK_NONE,
 		.flags = PROG_VIRTUAL | PROG_TAIL | PROG_INDIRECT,
@@ -202,7 +202,7 @@ static void make_block(struct maker *m, uint32_t func, uint32_t i)
 	*b = (struct prog_block){
 		.func = func,
 		.addr = addr,
-		.call_addr = addr + 32,
+		.call_off = 32,
 		.call_len = 5,
 		.origin = PUGMARK_NONE,
 		.site = PUGMARK_NONE,

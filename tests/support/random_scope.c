@@ -18,7 +18,7 @@ static void leave_calls(struct program *p, uint32_t func)
 			continue;
 		bool direct = b->call == CALL_DIRECT;
 		p->opaque_calls[p->n_opaque_calls++] = (struct prog_opaque_call){
-			.addr = b->call_addr,
+			.addr = prog_call_addr(b),
 			.func = func,
 			.callee = direct ? b->callee : PUGMARK_NONE,
 			.height = b->flags & PROG_TAIL ? 0 : b->height,

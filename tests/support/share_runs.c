@@ -33,9 +33,9 @@ void share_runs_marks(const struct program *prog, const struct pugmark_plan *pla
 			continue;
 		for (uint32_t i = 0; i < plan->n_sites; i++) {
 			const struct pugmark_plan_site *s = &plan->sites[i];
-			if (s->addr == block->any.addr)
+			if (s->addr == prog_probe_addr(prog, &block->any))
 				choice->marks[b] = MARK_BLOCK;
-			else if (s->addr == block->last.addr)
+			else if (s->addr == prog_probe_addr(prog, &block->last))
 				choice->marks[b] = s->kind == PUGMARK_WITNESS_BRANCH   ? MARK_BRANCH
 						   : s->kind == PUGMARK_WITNESS_TARGET ? MARK_TARGET
 										       : MARK_LAST;

@@ -19,8 +19,9 @@ static uint32_t *map_sites(const struct program *prog, const struct choice *choi
 	for (uint32_t b = 0; b < prog->n_blocks; b++) {
 		if (!choice->marks[b] || !(prog->blocks[b].flags & PROG_REACHED))
 			continue;
-		uint64_t addr = choice->marks[b] == MARK_BLOCK ? prog->blocks[b].any.addr
-							       : prog->blocks[b].last.addr;
+		uint64_t addr = prog_probe_addr(prog, choice->marks[b] == MARK_BLOCK
+							      ? &prog->blocks[b].any
+							      : &prog->blocks[b].last);
 		for (uint32_t i = 0; plan->sites[site].addr != addr && i < plan->n_sites; i++)
 			site = (site + 1) % plan->n_sites;
 		site_of[b] = site;

@@ -27,9 +27,10 @@ enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa,
 static enum outcome before_call(struct walker *w, uint32_t block)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
-	if (w->choice->marks[block] != MARK_BLOCK || b->any.addr == b->call_addr)
+	if (w->choice->marks[block] != MARK_BLOCK ||
+	    prog_probe_addr(w->prog, &b->any) == prog_call_addr(b))
 		return RETURNED; /* a probed call is made with its event */
-	w->stack[w->n - 1].ip = BIAS + b->call_addr;
+	w->stack[w->n - 1].ip = BIAS + prog_call_addr(b);
 	return walker_maybe_signal(w);
 }
 
@@ -42,7 +43,7 @@ static enum outcome make_call(struct walker *w, uint32_t block, uint8_t kind, ui
 	enum outcome out = later ? before_call(w, block) : RETURNED;
 	if (out != RETURNED)
 		return out;
-	walker_step(w, kind, 0, b->call_addr, walker_func_addr(w, callee));
+	walker_step(w, kind, 0, prog_call_addr(b), walker_func_addr(w, callee));
 	if (walker_is_opaque(w, callee))
 		callee = PUGMARK_NONE;
 	w->nameless = later && !told ? w->walk->n_steps : PUGMARK_NONE;
@@ -68,7 +69,7 @@ static enum outcome call_unknown(struct walker *w, uint32_t block, uint64_t call
 				 uint32_t callee)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
-	uint64_t ret = BIAS + b->call_addr + b->call_len;
+	uint64_t ret = BIAS + prog_call_addr(b) + b->call_len;
 	enum outcome out = make_call(w, block, PUGMARK_TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
@@ -200,7 +201,7 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 	enum outcome out = make_call(w, block, PUGMARK_TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
-	uint64_t ret = BIAS + b->call_addr + b->call_len;
+	uint64_t ret = BIAS + prog_call_addr(b) + b->call_len;
 	if (b->call == CALL_DIRECT)
 		return walker_call_function(w, callee, callee_cfa, ret);
 	return call_leaf(w, block, callee_cfa, ret);

@@ -79,7 +79,7 @@ static enum outcome make_opaque_call(struct walker *w, const struct prog_block *
 {
 	bool known = b->height != PUGMARK_HEIGHT_UNKNOWN, tail = b->flags & PROG_TAIL;
 	bool returns = !(b->flags & PROG_NORETURN);
-	uint64_t ret = BIAS + b->call_addr + b->call_len;
+	uint64_t ret = BIAS + prog_call_addr(b) + b->call_len;
 	uint64_t cfa =
 		w->stack[w->n - 1].cfa -
 		(known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, SAVED_WORDS));

@@ -55,7 +55,8 @@ static void make_papers(struct program *p)
 		struct prog_block *block = &p->blocks[b];
 		block->flags &= PROG_RET | PROG_TAIL | PROG_BRANCH;
 		block->call = block->call == CALL_UNKNOWN ? CALL_LEAF : block->call;
-		block->any = block->last = (struct prog_probe){block->call_addr, 600, true};
+		block->any = block->last =
+			(struct prog_probe){(uint32_t)prog_call_addr(block), true, 600};
 		block->height = block->flags & PROG_TAIL ? 0 : 16;
 	}
 	for (uint32_t f = 0; f < p->n_funcs; f++)

@@ -386,7 +386,7 @@ static uint32_t faults_of(const struct example *x, const char *sites)
 		const struct pugmark_plan_node *n = &x->plan->nodes[i];
 		for (uint32_t b = 0; b < x->program->n_blocks; b++)
 			if (x->program->blocks[b].call != CALL_NONE &&
-			    x->program->blocks[b].call_addr == n->addr &&
+			    prog_call_addr(&x->program->blocks[b]) == n->addr &&
 			    strstr(sites, node_name(x, i)))
 				ch.marks[b] = MARK_LAST;
 	}

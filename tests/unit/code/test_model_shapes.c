@@ -276,7 +276,7 @@ static void a_jump_may_leave_both_ways(void **state)
 	assert_int_equal(entry->n_succ, 2);
 	assert_true(entry->flags & PROG_BRANCH);
 	const uint32_t *to = prog_succs(p, (uint32_t)(entry - p->blocks));
-	assert_int_equal(p->blocks[to[0]].call_addr, falls->addr);
+	assert_int_equal(prog_call_addr(&p->blocks[to[0]]), falls->addr);
 	assert_int_equal(p->funcs[p->blocks[to[0]].callee].addr, m->funcs[falls->target].addr);
 	assert_int_equal(p->funcs[p->blocks[to[1]].callee].addr, m->funcs[taken->target].addr);
 	program_free(p);
