@@ -57,7 +57,7 @@ static bool grow(struct terminal_set *set)
 {
 	if (set->n < set->cap)
 		return true;
-	uint32_t cap = set->cap ? 2 * set->cap : 4;
+	uint32_t cap = set->cap ? 2 * set->cap : 2;
 	struct terminal *terms = realloc(set->terms, cap * sizeof(*terms));
 	if (!terms)
 		return false;

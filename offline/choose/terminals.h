@@ -13,15 +13,15 @@
 
 #define TERMINAL_ANY_ENTRY UINT32_MAX /* w: the entry of any function with PROG_ENTRY_WITNESS */
 #define DEPTH_UNKNOWN INT32_MIN
-#define RETURN_ADDRESS_BYTES 8 /* a callee's CFA is that far below its caller's, at the least */
-#define RET_SELF UINT32_MAX    /* where this function's own activation returns to */
-#define RET_UNKNOWN (UINT32_MAX - 1) /* may be equal to anything */
+#define RETURN_ADDRESS_BYTES 8	   /* a callee's CFA is that far below its caller's, at the least */
+#define RET_SELF (UINT32_MAX >> 1) /* where this function's own activation returns to */
+#define RET_UNKNOWN (RET_SELF - 1) /* may be equal to anything */
 
 struct terminal {
 	uint32_t w; /* block of the program whose mark it is, or TERMINAL_ANY_ENTRY */
 	int32_t depth;
-	uint32_t ret;  /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
-	bool or_below; /* at `depth` or any further below: a recursion's frames */
+	uint32_t ret : 31; /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
+	uint32_t or_below : 1; /* at `depth` or any further below: a recursion's frames */
 };
 
 /* A small set holds its terminals as they are. Past TERMINAL_SET_EXACT it is *joined*: one terminal

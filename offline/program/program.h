@@ -112,7 +112,7 @@ struct program {
 	struct prog_block *blocks;
 	struct prog_opaque_call *opaque_calls; /* by function */
 	uint32_t *succs;
-	float *chances; /* of each of succs: that its block goes on there; or NULL: not estimated */
+	float *chances; /* of each of succs: that its block goes on there; or NULL: not kept */
 	uint32_t n_funcs, n_blocks, n_succs, n_opaque_calls;
 };
 

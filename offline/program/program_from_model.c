@@ -506,6 +506,8 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		err = program_estimate(m.p);
 		if (!err && options->counts)
 			err = program_measure(m.p, options->counts);
+		free(m.p->chances); /* who measures was the last to need them */
+		m.p->chances = NULL;
 	}
 	free(m.first_of);
 	free(m.func_of);
