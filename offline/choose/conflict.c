@@ -71,26 +71,26 @@ static bool same_succs(const struct program *prog, uint32_t a, uint32_t b)
 	       !memcmp(prog_succs(prog, a), prog_succs(prog, b), x->n_succ * sizeof(uint32_t));
 }
 
+/* Only blocks of one function have the same successors, so its size is enough for the table. */
 static int find_alike(struct conflicts *ch)
 {
 	const struct program *prog = ch->prog;
-	uint32_t size = 64;
-	while (size < 2 * prog->n_blocks)
-		size *= 2;
-	uint32_t *table = calloc(size, sizeof(*table));
+	uint32_t mask = 2 * ch->places_mask + 1;
+	struct place_head *table = calloc((size_t)mask + 1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < prog->n_blocks; b++) {
+		uint32_t stamp = prog->blocks[b].func + 1;
 		ch->alike[b] = b;
 		if (prog->blocks[b].n_succ < 2)
 			continue;
-		uint32_t h = succs_hash(prog, b) & (size - 1);
-		while (table[h] && !same_succs(prog, table[h] - 1, b))
-			h = (h + 1) & (size - 1);
-		if (table[h])
-			ch->alike[b] = table[h] - 1;
+		uint32_t h = succs_hash(prog, b) & mask;
+		while (table[h].stamp == stamp && !same_succs(prog, table[h].first, b))
+			h = (h + 1) & mask;
+		if (table[h].stamp == stamp)
+			ch->alike[b] = table[h].first;
 		else
-			table[h] = b + 1;
+			table[h] = (struct place_head){stamp, b};
 	}
 	free(table);
 	return 0;
@@ -125,20 +125,32 @@ static bool make_places(struct conflicts *ch)
 	return ok;
 }
 
-int conflict_init(struct conflicts *ch, const struct program *prog)
+int conflict_init_walks(struct conflicts *ch, const struct program *prog)
 {
 	*ch = (struct conflicts){.prog = prog, .work_end = UINT64_MAX, .work_spare = WORK_SPARE};
 	size_t n = prog->n_blocks + 1;
 	ch->marks = calloc(n, 1);
+	ch->alike = calloc(n, sizeof(uint32_t));
+	if (!ch->marks || !ch->alike || !make_places(ch) || build_hops(ch) || find_alike(ch)) {
+		conflict_deinit(ch);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int conflict_init(struct conflicts *ch, const struct program *prog)
+{
+	int err = conflict_init_walks(ch, prog);
+	size_t n = prog->n_blocks + 1;
+	if (err)
+		return err;
 	ch->capture_ret = calloc(n, sizeof(bool));
 	ch->sums = calloc(prog->n_funcs + 1, sizeof(*ch->sums));
 	ch->global = calloc(n, sizeof(*ch->global));
 	ch->whole = calloc(prog->n_funcs + 1, sizeof(bool));
 	ch->stale = calloc(prog->n_funcs + 1, sizeof(bool));
-	ch->alike = calloc(n, sizeof(uint32_t));
-	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global && ch->whole &&
-		  ch->stale && ch->alike;
-	if (!ok || !make_places(ch) || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
+	if (!ch->capture_ret || !ch->sums || !ch->global || !ch->whole || !ch->stale ||
+	    build_preds(ch)) {
 		conflict_deinit(ch);
 		return -ENOMEM;
 	}

@@ -210,6 +210,8 @@ static inline uint32_t conflict_place(const struct conflicts *ch, uint32_t block
 }
 
 int conflict_init(struct conflicts *ch, const struct program *prog);
+/* Only so much that conflict_is_node() and conflict_alternatives() can be asked. */
+int conflict_init_walks(struct conflicts *ch, const struct program *prog);
 void conflict_deinit(struct conflicts *ch);
 
 static inline bool conflict_shows_blocks(const struct conflicts *ch, uint32_t block)

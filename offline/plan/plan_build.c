@@ -71,7 +71,7 @@ static int builder_init(struct plan_builder *b, const struct program *prog,
 			const struct choice *choice, const struct pugmark_model *model)
 {
 	*b = (struct plan_builder){.prog = prog, .choice = choice, .model = model};
-	int err = conflict_init(&b->ch, prog);
+	int err = conflict_init_walks(&b->ch, prog);
 	if (err)
 		return err;
 	memcpy(b->ch.marks, choice->marks, prog->n_blocks);
