@@ -45,13 +45,12 @@ static uint32_t between(struct maker *m, uint32_t lo, uint32_t hi)
 
 static struct prog_probe random_probe(struct maker *m, uint64_t addr, uint32_t unprobeable)
 {
-	return (struct prog_probe){
-		.off = (uint32_t)addr,
-		.cost_ns = random_chance(&m->rng, unprobeable) ? INFINITY
-			   : random_chance(&m->rng, 60)	       ? 600
-							       : 6500,
-		.cfa_known = random_chance(&m->rng, 95),
-	};
+	struct prog_probe probe = {.off = (uint32_t)addr};
+	probe.cost_ns = random_chance(&m->rng, unprobeable) ? INFINITY
+			: random_chance(&m->rng, 60)	    ? 600
+							    : 6500;
+	probe.cfa_known = random_chance(&m->rng, 95);
+	return probe;
 }
 
 static void add_succ(struct maker *m, uint32_t block, uint32_t to)

@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define NAMES_MAX 3000
-/* Arrays of more bytes are mapped each by itself, and so given back at once when they are freed. Set
- * here, since glibc raises it to 32 MB by itself. */
+/* Arrays of more bytes are mapped each by itself, and so given back at once when they are freed.
+ * Set here, since glibc raises it to 32 MB by itself. */
 #define MAPPED_BYTES (1 << 20)
 
 /* One planning, and what it works with. */
