@@ -159,6 +159,21 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 	return 0;
 }
 
+int plan_file_bytes(const struct pugmark_plan *plan, const void **bytes, size_t *len_bytes,
+		    void **own)
+{
+	const struct plan_header *h = plan->storage;
+	*own = NULL;
+	if (h && h->version >= PLACES_VERSION && !plan->n_shares) {
+		*bytes = h;
+		*len_bytes = h->len_bytes;
+		return 0;
+	}
+	int err = plan_encode(plan, own, len_bytes);
+	*bytes = *own;
+	return err;
+}
+
 static bool index_ok(uint32_t index, uint32_t count)
 {
 	return index + 1 <= count; /* PUGMARK_NONE + 1 is 0 */

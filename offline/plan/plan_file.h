@@ -17,6 +17,11 @@ size_t plan_encoded_bytes(const struct pugmark_plan *plan);
 void plan_encode_to(const struct pugmark_plan *plan, void *zeroes, plan_span_done *done, void *ctx);
 /* The same in one heap block, which the caller frees. 0 or -ENOMEM. */
 int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes);
+/* The bytes of @plan as a file: those that it lies in, where it was read or made as one and is as
+ * it was, with *@own NULL; or those of plan_encode(), which the caller frees as *@own. 0 or
+ * -ENOMEM. */
+int plan_file_bytes(const struct pugmark_plan *plan, const void **bytes, size_t *len_bytes,
+		    void **own);
 /* Checks the @len_bytes at @bytes and points @plan into them; @name is for messages. */
 int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
 		struct pugmark_diag *diag);

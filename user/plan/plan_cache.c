@@ -96,12 +96,13 @@ struct pugmark_plan *plan_cache_find(const char *path, const struct pugmark_mode
 
 int plan_cache_keep(const char *path, const struct pugmark_plan *plan, struct pugmark_diag *diag)
 {
-	void *bytes;
+	const void *bytes;
+	void *own;
 	size_t len;
-	int err = plan_encode(plan, &bytes, &len);
+	int err = plan_file_bytes(plan, &bytes, &len, &own);
 	if (!err) {
 		err = own_cache_write(path, bytes, len);
-		free(bytes);
+		free(own);
 	}
 	return err ? pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", own_cache_why(err))
 		   : 0;

@@ -27,13 +27,14 @@ struct saying {
 
 static int write_plan(const struct pugmark_plan *plan, FILE *out)
 {
-	void *bytes;
+	const void *bytes;
+	void *own;
 	size_t len;
-	int err = plan ? plan_encode(plan, &bytes, &len) : 0;
+	int err = plan ? plan_file_bytes(plan, &bytes, &len, &own) : 0;
 	if (err || !plan)
 		return err;
 	fwrite(bytes, len, 1, out);
-	free(bytes);
+	free(own);
 	return 0;
 }
 

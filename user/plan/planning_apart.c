@@ -35,11 +35,12 @@ static int hand_back(const struct planning_result *r, FILE *out, struct pugmark_
 {
 	const char *const texts[N_TEXTS] = {r->path, r->not_kept, r->left_out, r->plugin};
 	struct found f = {.seconds = r->seconds, .cached = r->cached, .n_left_out = r->n_left_out};
-	void *bytes;
+	const void *bytes;
+	void *own;
 	size_t len;
 	for (int i = 0; i < N_TEXTS; i++)
 		f.text_bytes[i] = texts[i] ? (uint32_t)strlen(texts[i]) + 1 : 0;
-	int err = plan_encode(r->plan, &bytes, &len);
+	int err = plan_file_bytes(r->plan, &bytes, &len, &own);
 	if (err)
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory");
 	fwrite(&f, sizeof(f), 1, out);
@@ -47,7 +48,7 @@ static int hand_back(const struct planning_result *r, FILE *out, struct pugmark_
 		if (texts[i])
 			fwrite(texts[i], f.text_bytes[i], 1, out);
 	fwrite(bytes, len, 1, out);
-	free(bytes);
+	free(own);
 	return 0;
 }
 
