@@ -218,18 +218,12 @@ static void program_text(const struct program *prog, struct pugmark_plan *plan)
 	}
 }
 
-int plan_count_sites(const struct program *program, const struct choice *choice,
-		     const struct pugmark_model *model, uint32_t *n)
+uint32_t plan_count_sites(const struct program *program, const struct choice *choice)
 {
-	struct plan_builder b;
-	int err = builder_init(&b, program, choice, model);
-	for (uint32_t i = 0; !err && i < program->n_blocks; i++)
-		if (program->blocks[i].flags & PROG_REACHED && conflict_is_node(&b.ch, i))
-			plan_builder_node(&b, i);
-	*n = b.plan.n_sites;
-	err = err ? err : b.failed ? -ENOMEM : 0;
-	builder_deinit(&b);
-	return err;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < program->n_blocks; i++)
+		n += program->blocks[i].flags & PROG_REACHED && choice->marks[i];
+	return n;
 }
 
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,

@@ -12,9 +12,8 @@
  * no operands. */
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
 	       const struct pugmark_model *model, struct pugmark_plan **out);
-/* How many sites the plan would have. */
-int plan_count_sites(const struct program *program, const struct choice *choice,
-		     const struct pugmark_model *model, uint32_t *n);
+/* How many sites the plan would have: one for each mark. */
+uint32_t plan_count_sites(const struct program *program, const struct choice *choice);
 /* The same as plan_build(); @node_of[block of the program] is set to its node, or 0 where it has
  * none. */
 int plan_build_mapped(const struct program *program, const struct choice *choice,
