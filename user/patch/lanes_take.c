@@ -285,7 +285,8 @@ int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uin
 			serial == last && (uint32_t)to < PATCH_CHUNK ? (uint32_t)to : PATCH_CHUNK;
 		struct chunk_part part = {area, lane, serial, off, end};
 		int err = off < end ? take_part(l, &part, sink, lost) : 0;
-		bool is_last = serial == last; /* maybe the highest number there is */
+		idle_thread_rest_again(l->idle); /* there may be many parts */
+		bool is_last = serial == last;	 /* maybe the highest number there is */
 
 		if (err == -ENOENT) { /* numbers are the program's, and may be made up */
 			++*lost;

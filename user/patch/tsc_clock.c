@@ -133,7 +133,9 @@ void tsc_clock_free(struct tsc_clock *c)
 
 void tsc_clock_step(struct tsc_clock *c)
 {
-	pthread_mutex_lock(&c->lock);
+	/* Who holds it may be a thread that rests (user/kernel/idle_thread.h). */
+	if (pthread_mutex_trylock(&c->lock))
+		return;
 	if (clock_now_ns() - c->pairs[c->n - 1].ns > STEP_NS)
 		add_pair(c);
 	pthread_mutex_unlock(&c->lock);

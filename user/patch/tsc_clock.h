@@ -14,7 +14,8 @@ bool tsc_is_clock(void);
 /* NULL: no memory. */
 struct tsc_clock *tsc_clock_new(void);
 void tsc_clock_free(struct tsc_clock *clock);
-/* Takes a pair, if the last one is old enough. Any thread may call this, and what follows. */
+/* Takes a pair, if the last one is old enough; does not wait for who asks for times, but leaves it
+ * to the next step. Any thread may call this, and what follows. */
 void tsc_clock_step(struct tsc_clock *clock);
 /* The time at @tsc, which has passed, in ns. */
 uint64_t tsc_clock_ns(struct tsc_clock *clock, uint64_t tsc);

@@ -264,7 +264,11 @@ char *deaths_words(struct deaths *d, bool all)
 {
 	char *words, *more = NULL;
 
-	pthread_mutex_lock(&d->lock);
+	if (all)
+		pthread_mutex_lock(&d->lock);
+	else if (pthread_mutex_trylock(
+			 &d->lock)) /* held by a thread that may rest: the next time */
+		return NULL;
 	for (uint32_t i = 0; all && i < OPEN_MAX; i++)
 		if (d->open[i].pid)
 			close_dying(d, &d->open[i]);

@@ -48,9 +48,9 @@ void deaths_free(struct deaths *deaths);
 /* Adds the line to @lines, and says it if the process has ended. Returns 0 or -ENOMEM. */
 int deaths_add(struct deaths *deaths, const struct death *death, const struct generations *all,
 	       struct process_lines *lines);
-/* What is to be said since the last call: lines, each ended by a newline, or NULL. The caller
- * frees.
- * @all: also of processes whose end was not seen. */
+/* What is to be said since the last call: lines, each ended by a newline, or NULL; also while a
+ * death is added, then the next call has it. The caller frees. @all: also of processes whose end
+ * was not seen; nobody adds any more. */
 char *deaths_words(struct deaths *deaths, bool all);
 
 #endif
