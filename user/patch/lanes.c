@@ -58,7 +58,7 @@ static bool pack(struct lanes *l, const struct source *a, uint32_t i, bool ended
 
 	if (!bytes || (bytes < 0 && !ended && !is_whole(chunk)))
 		return false;
-	*stored = (struct stored){.off_file = l->off_file, .bytes = bytes, .handed = a->handed[i]};
+	*stored = (struct stored){.off_file = l->off_file, .bytes = bytes};
 	if (bytes < 0) {
 		memcpy(w->packed, chunk, PATCH_CHUNK);
 		stored->bytes = PATCH_CHUNK;
@@ -126,6 +126,7 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 		return false;
 	idle_thread_lock(l->idle, &l->lock);
 	bool noted = note_reference(l, &stored);
+	stored.handed = a->handed[i];
 	/* Of a lane that cannot be nothing is kept, nor of a number that was there. */
 	int err = 0;
 	if (noted && header->lane && header->lane <= HEAD_SITE_MASK)
