@@ -30,8 +30,9 @@ enum pugmark_plan_capture {
 	PUGMARK_CAPTURE_SNAPSHOT = 8, /* if the return address is outside of this module: a copy of
 				 the stack from sp upwards */
 	PUGMARK_CAPTURE_STACK = 16,   /* such a copy in any case */
-	/* With that: but not where eax is 0. The site is behind a call of setjmp, which says so
-	 * when it returns for the first time, and never again; that can be told without a stack. */
+	/* With STACK: no copy where eax is 0. The site is in the block that setjmp returns to,
+	 * before eax changes: 0 is setjmp's first return, which leaves no frame, so that no stack
+	 * is needed. longjmp() never lets it return 0. */
 	PUGMARK_CAPTURE_IF_AGAIN = 64,
 };
 

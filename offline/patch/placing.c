@@ -256,9 +256,8 @@ static uint32_t insn_at(const struct pugmark_model *m, uint32_t block, uint64_t 
 	return PUGMARK_NONE;
 }
 
-/* Whether an event of the site in @block comes with a stack in any case. Where only the second
- * return of setjmp does, its trampoline can tell that one by rax; not where it keeps flags there.
- */
+/* Whether a probe has to read the site in @block for its stack. Behind setjmp the trampoline can
+ * tell by eax whether this event needs one, unless flags are live there: it keeps those in eax. */
 static bool needs_probe(const struct finder *f, const struct pugmark_plan_site *site,
 			uint32_t block)
 {

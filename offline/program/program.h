@@ -40,11 +40,10 @@ enum prog_block_flag {
 	PROG_READ_CALL = 4096, /* values are read at its call; or the time, at its return */
 	PROG_TO_OPAQUE = 8192, /* CALL_UNKNOWN: of the function callee, which is not traced */
 	PROG_SWITCHES = 16384, /* its call may go on on another stack, and come back later */
-	PROG_STRAY = 32768, /* its jump leads to what is no function's entry: into another one, */
-	PROG_AGAIN =
-		131072,	      /* PROG_ROOT: behind setjmp, which has said in rax whether it is its
-				 first  return; rax is as it was up to the block's last instruction */
+	PROG_STRAY = 32768,   /* its jump leads to what is no function's entry: into another one, */
 	PROG_OUTSIDE = 65536, /* or into code that is in none (.fini in a stripped program) */
+	PROG_AGAIN = 131072, /* PROG_ROOT: the block that setjmp returns to. Where a probe may be in
+				it, eax is what setjmp returned: 0 the first time, never later */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */

@@ -134,9 +134,9 @@ static uint32_t up_to_system_call(const struct maker *m, const struct pugmark_bl
 	return 0;
 }
 
-/* Whether @block is where setjmp returns to, and nothing but that, with what it has said in rax in
- * the first @n instructions. getcontext, vfork and others return twice and say it in another way.
- */
+/* Whether @block begins where a call of setjmp returns to, and still has in eax what that has
+ * returned before each of its first @n instructions. getcontext, vfork and others return twice and
+ * say it in another way. */
 static bool says_again(const struct maker *m, const struct pugmark_block *block, uint32_t index,
 		       uint32_t n)
 {

@@ -2,13 +2,14 @@
 /* lane_pack.h: a chunk of a lane (offline/patch/layout.h) in a few percent of its bytes, and back.
  * This is done for each event while the program runs, so it is one pass over the chunk.
  *
- * A program does much the same again and again, so records are foretold: where a record was met
- * before behind the same one, the records that followed it then are expected again, with frames as
- * far from one another. How many came as expected is all that is kept of them. A record that did
- * not is kept whole.
+ * A program does much the same again and again, so records are predicted. After a record that was
+ * not predicted, the place is looked up where a record of the same head followed a record of the
+ * same head before. The records that followed that place are the prediction: the same heads, return
+ * addresses and targets, and the same distances between frames. Of records that came as predicted
+ * only their number is kept. Every other record is kept whole, as distances where these are small.
  *
- * What was met before is looked for in the chunk itself and in a *reference*, an earlier chunk that
- * many refer to. So each can be read again with that one other chunk, in any order. */
+ * Places are looked up in the chunk itself and in a *reference*, an earlier chunk that many refer
+ * to. So each chunk can be read again with its reference alone, in any order. */
 #ifndef USER_PATCH_LANE_PACK_H
 #define USER_PATCH_LANE_PACK_H
 
@@ -30,8 +31,8 @@ struct lane_history {
 	/* The records of the reference, then those of the chunk at hand: as they are there, but
 	 * without stamps, which are never the same; and behind them zeros. */
 	uint8_t records[2 * PATCH_CHUNK + LANE_RECORD_BYTES_MOST];
-	/* By hash of a record's head and the one before: where in `records` it was met first; 0:
-	 * nowhere. What the reference has, and that with the chunk at hand. */
+	/* By hash of a record's head and the one before: where in `records` such a record was last
+	 * not predicted; 0: nowhere. `met_in_reference`: in the reference alone; `met`: in both. */
 	uint32_t met_in_reference[LANE_MET_SLOTS], met[LANE_MET_SLOTS];
 	uint16_t runs[LANE_RECORDS_MOST + 1];
 };
@@ -43,15 +44,18 @@ static inline uint32_t lane_record_bytes(uint32_t head)
 	       (head & PATCH_HEAD_TARGET ? 8 : 0);
 }
 
-/* Packs the full @chunk, in a program's memory, which it may write to at any time, into
- * @packed[LANE_PACKED_MOST]. @refers: by the reference; else it becomes the next one. @ended:
- * nobody will write what is not written yet. Returns the bytes of it, 0: a record is begun and not
- * yet written, or -1: it is not what patched instructions write, or would become no smaller. After
- * either, the reference is as it was. */
+/* Packs the full @chunk into @packed[LANE_PACKED_MOST]. The program may write to @chunk meanwhile:
+ * then what is packed is of some moment of each word, and can be unpacked all the same. @refers: to
+ * the reference; else the chunk becomes the next reference. @ended: its lane has no writer any
+ * more. Returns how many bytes of @packed are used; 0: a record is begun and not yet written; -1:
+ * the chunk has what patched instructions do not write, or becomes no smaller. After 0 and -1 the
+ * reference is as it was. */
 int lane_pack(struct lane_history *history, const uint8_t *chunk, bool refers, bool ended,
 	      uint8_t *packed);
-/* The @chunk[PATCH_CHUNK] of which @packed was made, by the same reference; if it refers to none,
- * it becomes the next one. Behind its last record there are zeros. False: it was made of none. */
+/* Writes the chunk of which @packed was made to @chunk[PATCH_CHUNK]; @history holds the reference
+ * that it was packed by. If it refers to none, it becomes the reference. Zeros stand behind the
+ * last record, and behind the time of a stamp. Returns false if @packed is damaged: then the
+ * reference may be lost. */
 bool lane_unpack(struct lane_history *history, const uint8_t *packed, uint32_t bytes,
 		 uint8_t *chunk);
 

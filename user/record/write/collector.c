@@ -137,11 +137,12 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 		return -ENOMEM;
 	c->probes = probes;
 	c->writer = writer;
-	c->idle = idle;
 	c->rests_from_ns = options->argv ? clock_now_ns() + STARTED_NS : 0;
 	c->backlog_fd = idle ? open(options->output, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
 	if (c->backlog_fd >= 0)
 		c->room = disk_room_begin(c->backlog_fd);
+	/* Without a file for what waits it is written at once, or it would be lost. */
+	c->idle = c->backlog_fd >= 0 ? idle : NULL;
 	c->notify_fd = notify_fd;
 	c->stall_ms = options->debug_stall_ms;
 	if (options->max_overhead > 0 || options->forecast) {

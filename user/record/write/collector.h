@@ -14,7 +14,8 @@
 struct collector;
 
 /* Borrows @probes, @writer and @idle until it is finished. @idle: the thread that writes, which
- * rests while the machine has other work; NULL: it goes first. @notify_fd: an eventfd that is told
+ * rests while the machine has other work, if the recording's file system takes files without a name
+ * (O_TMPFILE); NULL: it goes first. @notify_fd: an eventfd that is told
  * when writing has failed. */
 int collector_start(const struct recorder_options *options, struct probes *probes,
 		    struct recording_writer *writer, struct idle_thread *idle, int notify_fd,
