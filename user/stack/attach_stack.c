@@ -7,6 +7,8 @@
 #include "user/stack/clean_stack.h"
 #include "user/stack/unwind.h"
 
+#include "offline/base/clock.h"
+
 #include <errno.h>
 #include <pugmark/event.h>
 #include <stddef.h>
@@ -21,6 +23,8 @@ struct attach_stacks {
 	struct unwinder *unwinders[PROCESSES];
 	uint32_t next;		    /* to be replaced */
 	struct unwinder *last;	    /* that has reduced a stack */
+	uint64_t since_ns;	    /* attach_stacks_since() */
+	uint32_t met;		    /* processes that were looked at beforehand */
 	pid_t refused;		    /* has ended, or it is not its turn to be looked at */
 	uint64_t looks;		    /* at a process, for its snapshots */
 	uint64_t cleaned;	    /* snapshots */
@@ -79,6 +83,10 @@ void stack_copy_free(struct stack_copy *copy)
 	free(copy);
 }
 
+/* How long what is drained may wait to be coded, and be taken for what is so now. */
+#define LATE_NS 3000000000ull
+enum { MEET_MAX = 4 };
+
 static bool has_alike(const struct attach_stacks *s, const struct unwinder *u)
 {
 	for (uint32_t i = 0; i < PROCESSES; i++)
@@ -119,7 +127,17 @@ void attach_stacks_free(struct attach_stacks *s)
 	free(s);
 }
 
-/* @fresh: reads again what the process has mapped. NULL: it has ended. */
+static bool is_late(const struct attach_stacks *s)
+{
+	return s->since_ns && clock_now_ns() - s->since_ns > LATE_NS;
+}
+
+void attach_stacks_since(struct attach_stacks *s, uint64_t since_ns)
+{
+	s->since_ns = since_ns;
+}
+
+/* @fresh: reads again what the process has mapped. NULL: it has ended, or that may be. */
 static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fresh)
 {
 	struct unwinder **slot = NULL, *u;
@@ -128,13 +146,23 @@ static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fre
 			slot = &s->unwinders[i];
 	if (slot && !fresh)
 		return *slot;
-	if (unwinder_new(pid, &s->room, &u))
+	if (is_late(s) || unwinder_new(pid, &s->room, &u))
 		return NULL;
 	if (!slot)
 		slot = &s->unwinders[s->next++ % PROCESSES];
 	unwinder_free(*slot);
 	*slot = u;
 	return u;
+}
+
+void attach_stacks_meet(struct attach_stacks *s, pid_t pid)
+{
+	if (s->met == MEET_MAX || is_late(s))
+		return;
+	s->met++;
+	struct unwinder *u = unwinder_of(s, pid, false);
+	if (u)
+		unwinder_hold(u);
 }
 
 /* Tries the mappings of other processes for one that has ended: it was most likely forked from one

@@ -28,6 +28,13 @@ struct attach_stacks;
 
 int attach_stacks_new(const struct recorder_options *options, struct attach_stacks **out);
 void attach_stacks_free(struct attach_stacks *stacks);
+/* What is asked from here on had come by @since_ns. Where that is long ago nobody looks any more at
+ * what a process has mapped: it may have ended since, run another program, or loaded something.
+ * What was looked at before holds. */
+void attach_stacks_since(struct attach_stacks *stacks, uint64_t since_ns);
+/* Looks at what process @pid has mapped before anything is asked of it, if it is one of the first,
+ * so that this is known later. */
+void attach_stacks_meet(struct attach_stacks *stacks, pid_t pid);
 /* Leaves only return addresses in @copy, a stack of a thread of process @pid: all other words
  * become PUGMARK_EVENT_STACK_UNKNOWN, and n_words ends behind the last return address, or, if that
  * is the outermost, behind a 0 that follows it. Returns whether any was found. */

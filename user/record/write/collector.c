@@ -37,7 +37,6 @@ uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max)
 
 void collector_flush(struct collector *c)
 {
-	idle_thread_hurry(c->idle);
 	collector_lock(c);
 	unsigned mine = ++c->n_flushes;
 	bool done = false;
@@ -45,15 +44,14 @@ void collector_flush(struct collector *c)
 		pthread_mutex_unlock(&c->lock);
 		usleep(1000);
 		collector_lock(c);
-		done = (int)(c->n_flushed - mine) >= 0 && !c->queue.n && !c->writing;
-		if (done && c->keeping) {
+		done = (int)(c->n_flushed - mine) >= 0 && (c->idle || (!c->queue.n && !c->writing));
+		if (done && c->keeping && !c->idle) {
 			c->settling = true;
 			pthread_cond_broadcast(&c->changed);
 			done = false;
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
-	idle_thread_may_rest(c->idle);
 }
 
 /* A chunk that was full is soon followed by another one. */
@@ -61,6 +59,7 @@ static int write_chunk(struct collector *c, const struct chunk *chunk)
 {
 	if (!chunk)
 		return recording_writer_settle(c->writer);
+	recording_writer_since(c->writer, chunk->since_ns);
 	return recording_writer_chunk(c->writer, chunk->data, chunk->len,
 				      CHUNK_BYTES - chunk->len < CHUNK_ROOM);
 }

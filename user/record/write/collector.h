@@ -37,8 +37,8 @@ struct site_hits {
 struct site_hits *collector_hits(struct collector *c);
 /* Counts from 0 again, and only hits of the probes that are in use now. */
 void collector_count_anew(struct collector *c);
-/* Writes all that is in the rings now to the recording, and waits for that, a second at most. In
- * any thread. */
+/* Drains all that is in the rings now and, where the thread that writes does not rest, writes it to
+ * the recording; waits for that, a second at most. In any thread. */
 void collector_flush(struct collector *c);
 /* The processes that had events lately, at most @max. Returns how many. */
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max);

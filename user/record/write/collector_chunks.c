@@ -13,7 +13,9 @@
 /* Puts the current chunk behind what is in the file, so that it is free at once. */
 static bool put_aside(struct collector *c, struct queued *queued)
 {
-	*queued = (struct queued){.off_file = c->backlog_end, .len = c->current->len};
+	*queued = (struct queued){.off_file = c->backlog_end,
+				  .len = c->current->len,
+				  .since_ns = c->current->since_ns};
 	if (c->backlog_fd < 0 || !disk_room_has(&c->room, c->current->len) ||
 	    pwrite_all(c->backlog_fd, c->current->data, c->current->len, c->backlog_end))
 		return false;
@@ -24,7 +26,7 @@ static bool put_aside(struct collector *c, struct queued *queued)
 /* Queues the current chunk, if there is anything in it. */
 static void hand_over(struct collector *c)
 {
-	struct queued queued = {c->current, 0, c->current ? c->current->len : 0};
+	struct queued queued = {.chunk = c->current, .len = c->current ? c->current->len : 0};
 	bool aside = false;
 
 	if (!queued.len)
@@ -34,8 +36,14 @@ static void hand_over(struct collector *c)
 	pthread_mutex_unlock(&c->lock);
 	if (full)
 		aside = put_aside(c, &queued);
+	bool stuck = full && !aside; /* what was put aside has to be written first */
+	if (stuck)
+		idle_thread_hurry(c->idle);
+	else if (c->stuck)
+		idle_thread_may_rest(c->idle);
+	c->stuck = stuck;
 	if (full && !aside)
-		queued = (struct queued){c->current, 0, c->current->len};
+		queued = (struct queued){.chunk = c->current, .len = c->current->len};
 	collector_lock(c);
 	if (VEC_PUSH(&c->queue, queued)) {
 		atomic_fetch_add(&c->waiting, queued.len);
@@ -128,6 +136,7 @@ struct chunk *chunk_get(struct collector *c, struct queued queued, int *err)
 	if (*err)
 		return NULL;
 	c->again.len = queued.len;
+	c->again.since_ns = queued.since_ns;
 	/* The disk is given back what nobody reads again. */
 	fallocate(c->backlog_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, queued.off_file,
 		  queued.len);

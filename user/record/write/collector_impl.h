@@ -36,7 +36,8 @@ struct chunk {
 struct queued {
 	struct chunk *chunk; /* NULL: it is in the file, */
 	uint64_t off_file;   /* here, */
-	size_t len;	     /* with so many bytes */
+	size_t len;	     /* with so many bytes, */
+	uint64_t since_ns;   /* and since then */
 };
 
 struct collector {
@@ -74,6 +75,7 @@ struct collector {
 
 	/* Of the draining thread. */
 	uint64_t backlog_end;
+	bool stuck; /* there is no room to put anything aside */
 	struct disk_room room;
 	struct chunk *current;
 	struct process_record *pending;

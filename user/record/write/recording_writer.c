@@ -336,6 +336,11 @@ int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, siz
 	return w->err;
 }
 
+void recording_writer_since(struct recording_writer *w, uint64_t since_ns)
+{
+	unpacker_since(w->unpacker, since_ns);
+}
+
 int recording_writer_settle(struct recording_writer *w)
 {
 	fail(w, unpacker_settle(w->unpacker));

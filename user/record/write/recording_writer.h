@@ -32,6 +32,8 @@ int recording_writer_create(const struct recording_writer *w, const char *name);
  * events of the task that has most of this one may wait, until recording_writer_settle() at the
  * latest. */
 int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len, bool more);
+/* What the next chunks hold had come by @since_ns. */
+void recording_writer_since(struct recording_writer *w, uint64_t since_ns);
 int recording_writer_settle(struct recording_writer *w);
 /* Whether anything waits. */
 bool recording_writer_keeps(const struct recording_writer *w);

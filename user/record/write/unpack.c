@@ -120,6 +120,11 @@ static void exchange_kept(struct unpacker *u)
 	u->kept = was;
 }
 
+void unpacker_since(struct unpacker *u, uint64_t since_ns)
+{
+	attach_stacks_since(u->attach_stacks, since_ns);
+}
+
 int unpacker_begin(struct unpacker *u, uint32_t number)
 {
 	u->ended = false;

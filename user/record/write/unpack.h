@@ -41,6 +41,8 @@ void unpacker_ended(struct unpacker *u, uint64_t time_ns);
 int unpacker_begin(struct unpacker *u, uint32_t number);
 void unpacker_add(struct unpacker *u, const void *entry, uint32_t bytes);
 int unpacker_end(struct unpacker *u, bool keep);
+/* What chunks say from here on had come by @since_ns. */
+void unpacker_since(struct unpacker *u, uint64_t since_ns);
 /* Writes what waits, between an end and a begin. Returns 0 or the first error of all. */
 int unpacker_settle(struct unpacker *u);
 bool unpacker_keeps(const struct unpacker *u);
