@@ -435,6 +435,8 @@ enum value_replay_stop dep_build_forward(struct dep_build *b, uint64_t until)
 		if (value_run_when(b->run, &from, &to))
 			note_span(b, to);
 		take_trace(b);
+		if (b->pause)
+			b->pause(b->pause_ctx, b);
 	}
 	b->trace.count = value_run_count(b->run);
 	return b->no_memory || b->shadow.no_memory ? VALUE_REPLAY_NO_MEMORY : stop;
@@ -444,6 +446,51 @@ void dep_build_watch(struct dep_build *b, dep_watch_fn *fn, void *ctx)
 {
 	b->watch = fn;
 	b->watch_ctx = ctx;
+}
+
+void dep_build_pauses(struct dep_build *b, void (*fn)(void *ctx, struct dep_build *build),
+		      void *ctx)
+{
+	b->pause = fn;
+	b->pause_ctx = ctx;
+}
+
+/* Definitions are found page by page. */
+struct living {
+	struct dep_words *to;
+	bool no_memory;
+};
+
+static void add_page(void *ctx, uint64_t number, const uint32_t *defs)
+{
+	struct living *l = ctx;
+	uint32_t before = 0;
+	(void)number;
+	if (l->no_memory || !dep_words_room(l->to, SHADOW_PAGE)) {
+		l->no_memory = true;
+		return;
+	}
+	for (unsigned i = 0; i < SHADOW_PAGE; before = defs[i++])
+		if (defs[i] != before)
+			l->to->at[l->to->n++] = defs[i];
+}
+
+bool dep_build_live(const struct dep_build *b, struct dep_words *to)
+{
+	struct living l = {.to = to};
+	shadow_each(&b->shadow, add_page, &l);
+	return !l.no_memory;
+}
+
+/* The last item stays: what comes next is understood by it (was_inside()). */
+void dep_build_forget(struct dep_build *b)
+{
+	struct dep_trace *t = &b->trace;
+	t->loads.n = t->many.n = t->strings.n = 0;
+	if (t->items.n) {
+		t->items.at[0] = t->items.at[t->items.n - 1];
+		t->items.n = 1;
+	}
 }
 
 const struct dep_trace *dep_build_trace(const struct dep_build *b)

@@ -83,6 +83,8 @@ struct dep_build {
 	size_t done, done_addresses, done_results; /* of the trace: what was looked at */
 	dep_watch_fn *watch;
 	void *watch_ctx;
+	void (*pause)(void *ctx, struct dep_build *build);
+	void *pause_ctx;
 	uint64_t load; /* words; as trace.loads.n */
 	bool down;     /* the direction flag is set */
 	bool no_memory;

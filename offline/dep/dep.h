@@ -165,6 +165,15 @@ void dep_build_free(struct dep_build *build);
 /* Goes forward to instruction @until. Any stop but VALUE_REPLAY_TRACE_FULL. */
 enum value_replay_stop dep_build_forward(struct dep_build *build, uint64_t until);
 void dep_build_watch(struct dep_build *build, dep_watch_fn *fn, void *ctx);
+/* @fn is called now and then, between two blocks, when all that was executed was told. */
+void dep_build_pauses(struct dep_build *build, void (*fn)(void *ctx, struct dep_build *build),
+		      void *ctx);
+/* In a pause: adds the definitions that some byte of memory has to @to, some more than once. A load
+ * can read no others from now on but those of events. False: out of memory. */
+bool dep_build_live(const struct dep_build *build, struct dep_words *to);
+/* In a pause: gives up the words of items, loads and strings, whose numbers begin again, for who
+ * only watches. */
+void dep_build_forget(struct dep_build *build);
 /* What was built so far; borrowed. */
 const struct dep_trace *dep_build_trace(const struct dep_build *build);
 /* The definition of the byte at @addr, now. */

@@ -28,9 +28,8 @@ struct wet_node {
 	uint32_t first_stmt, n_stmts;
 	uint32_t n_values; /* of one execution */
 	uint32_t executions;
-	uint32_t *times; /* one an execution */
-	size_t room_times;
-	uint64_t n_inner; /* edges between its statements by registers: all inferred */
+	struct wet_growing times; /* one an execution */
+	uint64_t n_inner;	  /* edges between its statements by registers: all inferred */
 	struct wet_outer *outer;
 	uint32_t n_outer;
 	uint32_t *load_edges; /* of each load the same */
@@ -49,13 +48,20 @@ struct wet_stmt {
 
 struct wet_graph;
 
-/* To be fed by dep_build_watch() with wet_graph_watch; @control: edges of control dependence are to
- * be among its edges. NULL: out of memory. */
+/* To be fed by dep_build_watch() with wet_graph_watch, which copies what it needs: other threads
+ * make the graph of it. @control: edges of control dependence are to be among its edges. NULL: out
+ * of memory. */
 struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control);
 void wet_graph_free(struct wet_graph *graph);
 void wet_graph_watch(void *graph, const struct dep_trace *trace, const struct dep_mark *before,
 		     const struct dep_block *block, const struct dep_event *event,
 		     const uint64_t *addresses, const uint64_t *results);
+/* Whether it is time to tell which definitions memory has: others are forgotten, as no load can
+ * read them any more. To be asked between two blocks. */
+bool wet_graph_wants_live(const struct wet_graph *graph, const struct dep_trace *trace);
+/* @live: definitions, in any order. False: out of memory. */
+bool wet_graph_live(struct wet_graph *graph, const struct dep_trace *trace, const uint32_t *live,
+		    size_t n);
 /* Ends the last path and gives up labels that need none. @control: of the whole @trace, or NULL.
  * 0 or -ENOMEM. */
 int wet_graph_finish(struct wet_graph *graph, const struct dep_trace *trace,

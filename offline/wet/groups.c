@@ -52,8 +52,16 @@ uint32_t wet_groups_form(const uint64_t *inputs, uint32_t n, uint32_t *group)
 void wet_group_deinit(struct wet_group *g)
 {
 	free(g->uvals);
-	free(g->pattern);
 	free(g->slots);
+	wet_growing_deinit(&g->pattern);
+}
+
+static inline bool same(const uint64_t *a, const uint64_t *b, uint32_t n)
+{
+	uint64_t differs = 0;
+	for (uint32_t i = 0; i < n && !differs; i++)
+		differs = a[i] ^ b[i];
+	return !differs;
 }
 
 static uint32_t *find(const struct wet_group *g, uint32_t *slots, size_t n_slots,
@@ -65,14 +73,15 @@ static uint32_t *find(const struct wet_group *g, uint32_t *slots, size_t n_slots
 		h ^= h >> 29;
 	}
 	for (size_t i = h >> 32 & (n_slots - 1);; i = (i + 1) & (n_slots - 1))
-		if (!slots[i] || !memcmp(g->uvals + (slots[i] - 1) * (size_t)g->width, values,
-					 8 * (size_t)g->width))
+		if (!slots[i] ||
+		    same(g->uvals + (slots[i] - 1) * (size_t)g->width, values, g->width))
 			return &slots[i];
 }
 
+/* Room for another tuple. */
 static bool make_room(struct wet_group *g)
 {
-	if (2 * (g->n_uvals + 1) > g->n_slots) {
+	if (4 * (g->n_uvals + 1) > 3 * g->n_slots) {
 		size_t n = g->n_slots ? 2 * g->n_slots : 4;
 		uint32_t *slots = calloc(n, sizeof(*slots));
 		if (!slots)
@@ -84,33 +93,40 @@ static bool make_room(struct wet_group *g)
 		g->n_slots = n;
 	}
 	if (g->n_uvals == g->room_uvals) {
-		size_t room = 2 * g->room_uvals + 1;
+		size_t room = g->room_uvals + g->room_uvals / 2 + 2;
 		uint64_t *uvals = realloc(g->uvals, room * 8 * (g->width ? g->width : 1));
 		if (!uvals)
 			return false;
 		g->uvals = uvals;
 		g->room_uvals = room;
 	}
-	if (g->n == g->room) {
-		size_t room = 2 * g->room + 1;
-		uint32_t *pattern = realloc(g->pattern, room * sizeof(*pattern));
-		if (!pattern)
-			return false;
-		g->pattern = pattern;
-		g->room = room;
-	}
 	return true;
 }
 
-bool wet_group_add(struct wet_group *g, const uint64_t *values)
+/* The number of a new tuple; those before the second one are all the first. */
+static bool add_tuple(struct wet_press *press, struct wet_group *g, const uint64_t *values)
 {
-	if (!make_room(g))
-		return false;
-	uint32_t *slot = find(g, g->slots, g->n_slots, values);
-	if (!*slot) {
-		memcpy(g->uvals + g->n_uvals * g->width, values, 8 * (size_t)g->width);
-		*slot = ++g->n_uvals;
-	}
-	g->pattern[g->n++] = *slot - 1;
+	for (uint64_t i = 0; g->n_uvals == 1 && i < g->n; i++)
+		if (!wet_growing_add(press, &g->pattern, 0))
+			return false;
+	memcpy(g->uvals + g->n_uvals * g->width, values, 8 * (size_t)g->width);
+	g->n_uvals++;
 	return true;
+}
+
+bool wet_group_add(struct wet_press *press, struct wet_group *g, const uint64_t *values)
+{
+	if (!g->n || !same(g->uvals + g->last * (size_t)g->width, values, g->width)) {
+		if (!make_room(g))
+			return false;
+		uint32_t *slot = find(g, g->slots, g->n_slots, values);
+		if (!*slot) {
+			if (!add_tuple(press, g, values))
+				return false;
+			*slot = (uint32_t)g->n_uvals;
+		}
+		g->last = *slot - 1;
+	}
+	g->n++;
+	return g->n_uvals == 1 || wet_growing_add(press, &g->pattern, g->last);
 }

@@ -5,9 +5,7 @@
 #ifndef OFFLINE_WET_GROUPS_H
 #define OFFLINE_WET_GROUPS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "offline/wet/growing.h"
 
 /* Puts @n statements into groups by @inputs, a bit for each input of the node that a statement
  * depends on, directly or not: those with the same inputs are a group; a group whose inputs are
@@ -17,21 +15,17 @@ uint32_t wet_groups_form(const uint64_t *inputs, uint32_t n, uint32_t *group);
 
 struct wet_group {
 	uint32_t width;		    /* statements */
+	uint32_t last;		    /* tuple of the last execution */
 	uint64_t *uvals;	    /* tuple k is uvals[k * width] on */
 	size_t n_uvals, room_uvals; /* tuples */
-	uint32_t *pattern;
-	size_t n, room;	 /* executions */
-	uint32_t *slots; /* a hash table of tuples + 1 */
+	uint32_t *slots;	    /* a hash table of tuples + 1 */
 	size_t n_slots;
+	uint64_t n;		    /* executions */
+	struct wet_growing pattern; /* empty while there is one tuple */
 };
 
 void wet_group_deinit(struct wet_group *g);
 /* One more execution; @values has the group's width. False: out of memory. */
-bool wet_group_add(struct wet_group *g, const uint64_t *values);
-/* The value of statement @s of the group in execution @i. */
-static inline uint64_t wet_group_value(const struct wet_group *g, uint32_t s, size_t i)
-{
-	return g->uvals[g->pattern[i] * (size_t)g->width + s];
-}
+bool wet_group_add(struct wet_press *press, struct wet_group *g, const uint64_t *values);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* labels.c: see labels.h. While an edge has been there in every execution of its node, it has no
- * list; the first execution that differs writes out what was before. */
+ * list; the first execution that differs writes out what was before. Nor has one a list that was
+ * there whenever another edge between the same nodes was, with the same timestamps: it follows that
+ * one until they differ. */
 #include "offline/wet/labels.h"
 
 #include <stdlib.h>
@@ -9,7 +11,8 @@
 void wet_edges_deinit(struct wet_edges *e)
 {
 	for (uint32_t i = 0; i < e->n; i++)
-		free(e->at[i].times);
+		for (int side = 0; side < 2; side++)
+			wet_growing_deinit(&e->at[i].times[side]);
 	free(e->at);
 	free(e->slots);
 }
@@ -55,26 +58,28 @@ static bool make_room(struct wet_edges *e)
 	return true;
 }
 
-static bool put(struct wet_edge *e, uint32_t to_time, uint32_t from_time)
+static bool put(struct wet_edges *edges, struct wet_edge *e, uint32_t to_time, uint32_t from_time)
 {
-	if (e->n_times + 2 > e->room_times) {
-		uint64_t room = 2 * e->room_times + 4;
-		uint32_t *times = realloc(e->times, room * sizeof(*times));
-		if (!times)
-			return false;
-		e->times = times;
-		e->room_times = room;
-	}
-	e->times[e->n_times++] = to_time;
-	e->times[e->n_times++] = from_time;
-	return true;
+	return wet_growing_add(edges->press, &e->times[0], to_time) &&
+	       wet_growing_add(edges->press, &e->times[1], from_time);
 }
 
-static bool write_out(struct wet_edge *e)
+static bool write_out(struct wet_edges *edges, struct wet_edge *e)
 {
 	e->inferred = false;
 	for (uint32_t t = 0; t < e->n; t++)
-		if (!put(e, t, t))
+		if (!put(edges, e, t, t))
+			return false;
+	return true;
+}
+
+/* From here on an edge that has followed has labels of its own. */
+static bool part(struct wet_edges *edges, struct wet_edge *e)
+{
+	const struct wet_edge *other = &edges->at[e->follows - 1];
+	e->follows = 0;
+	for (int side = 0; side < 2; side++)
+		if (!wet_growing_begin_as(edges->press, &e->times[side], &other->times[side], e->n))
 			return false;
 	return true;
 }
@@ -87,14 +92,76 @@ static uint32_t find_or_make(struct wet_edges *edges, const struct wet_edge *edg
 	uint32_t *slot = find(edges, edges->slots, edges->n_slots, edge);
 	if (!*slot) {
 		struct wet_edge *e = &edges->at[edges->n];
-		*e = *edge;
-		e->inferred = edge->to_node == edge->from_node;
-		e->shares = 0;
-		e->n = e->n_times = e->room_times = 0;
-		e->times = NULL;
+		*e = (struct wet_edge){.to = edge->to,
+				       .from = edge->from,
+				       .to_node = edge->to_node,
+				       .from_node = edge->from_node,
+				       .operand = edge->operand,
+				       .inferred = edge->to_node == edge->from_node};
 		*slot = ++edges->n;
 	}
 	return *slot;
+}
+
+/* The number + 1 of an edge that has parted in this execution as @e does, with the same label. 0:
+ * none. */
+static uint32_t parted_alike(struct wet_edges *edges, const struct wet_edge *e, uint32_t like,
+			     uint32_t to_time, uint32_t from_time)
+{
+	if (edges->parted_node != e->to_node || edges->parted_time != to_time) {
+		edges->n_parted = 0;
+		edges->parted_node = e->to_node;
+		edges->parted_time = to_time;
+	}
+	for (uint32_t i = 0; i < edges->n_parted; i++) {
+		const struct wet_parted *p = &edges->parted[i];
+		const struct wet_edge *x = &edges->at[p->edge];
+		if (x->from_node == e->from_node && p->n == e->n && x->n == e->n + 1 &&
+		    x->last[0] == to_time && x->last[1] == from_time && (!e->n || p->like == like))
+			return p->edge + 1;
+	}
+	return 0;
+}
+
+/* Another label of @e, which is neither inferred nor that of the edge that it has followed. */
+static bool differs(struct wet_edges *edges, struct wet_edge *e, uint32_t to_time,
+		    uint32_t from_time)
+{
+	uint32_t like = e->follows, number = (uint32_t)(e - edges->at);
+	bool whole = like || e->inferred || !e->n; /* it has no list */
+	uint32_t other = whole ? parted_alike(edges, e, like, to_time, from_time) : 0;
+	if (other) {
+		e->inferred = false;
+		e->follows = other;
+		return true;
+	}
+	if (whole && edges->n_parted < WET_PARTED_MAX)
+		edges->parted[edges->n_parted++] = (struct wet_parted){number, like, e->n};
+	if (e->inferred ? !write_out(edges, e) : like && !part(edges, e))
+		return false;
+	return put(edges, e, to_time, from_time);
+}
+
+bool wet_edges_again(struct wet_edges *edges, uint32_t number, uint32_t to_time, uint32_t from_time)
+{
+	struct wet_edge *e = &edges->at[number];
+	bool fine = true;
+	if (e->inferred) {
+		if (to_time != from_time || to_time != e->n)
+			fine = differs(edges, e, to_time, from_time);
+	} else if (e->follows) {
+		const struct wet_edge *other = &edges->at[e->follows - 1];
+		if (other->n != e->n + 1 || other->last[0] != to_time ||
+		    other->last[1] != from_time)
+			fine = differs(edges, e, to_time, from_time);
+	} else {
+		fine = e->n ? put(edges, e, to_time, from_time)
+			    : differs(edges, e, to_time, from_time);
+	}
+	e->n++;
+	e->last[0] = to_time;
+	e->last[1] = from_time;
+	return fine;
 }
 
 bool wet_edges_add(struct wet_edges *edges, const struct wet_edge *edge, uint32_t to_time,
@@ -102,60 +169,77 @@ bool wet_edges_add(struct wet_edges *edges, const struct wet_edge *edge, uint32_
 {
 	if (!*last || !same(&edges->at[*last - 1], edge))
 		*last = find_or_make(edges, edge);
-	if (!*last)
-		return false;
-	struct wet_edge *e = &edges->at[*last - 1];
-	bool again = e->inferred && to_time == from_time && to_time == e->n;
-	if (e->inferred && !again && !write_out(e))
-		return false;
-	e->n++;
-	return again || put(e, to_time, from_time);
+	return *last && wet_edges_again(edges, *last - 1, to_time, from_time);
 }
 
-static int by_labels(const void *a, const void *b, void *edges)
+/* --- at the end ------------------------------------------------------------------------------ */
+
+static int compare_labels(const struct wet_edge *x, const struct wet_edge *y)
 {
-	const struct wet_edge *sorted = edges;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct wet_edge *x = &sorted[i], *y = &sorted[k];
 	if (x->to_node != y->to_node)
 		return x->to_node < y->to_node ? -1 : 1;
 	if (x->from_node != y->from_node)
 		return x->from_node < y->from_node ? -1 : 1;
-	if (x->n_times != y->n_times)
-		return x->n_times < y->n_times ? -1 : 1;
-	int differ = x->n_times ? memcmp(x->times, y->times, 4 * x->n_times) : 0;
+	int differ = wet_growing_compare(&x->times[0], &y->times[0]);
+	return differ ? differ : wet_growing_compare(&x->times[1], &y->times[1]);
+}
+
+static int by_labels(const void *a, const void *b, void *edges)
+{
+	const struct wet_edge *all = edges;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	int differ = compare_labels(&all[i], &all[k]);
 	return differ ? differ : i < k ? -1 : i > k;
 }
 
-bool wet_edges_finish(struct wet_edges *e, const uint32_t *executions)
+/* Lists of labels are written out that have to be. */
+static bool complete(struct wet_edges *edges, const uint32_t *executions)
 {
-	uint32_t *order = calloc(e->n + 1, sizeof(*order));
-	if (!order)
-		return false;
-	for (uint32_t i = 0; i < e->n; i++) {
-		order[i] = i;
-		if (e->at[i].inferred && e->at[i].n != executions[e->at[i].to_node] &&
-		    !write_out(&e->at[i])) {
-			free(order);
+	for (uint32_t i = 0; i < edges->n; i++) {
+		struct wet_edge *e = &edges->at[i];
+		if (e->inferred && e->n != executions[e->to_node] && !write_out(edges, e))
 			return false;
-		}
+		if (e->follows && edges->at[e->follows - 1].n != e->n && !part(edges, e))
+			return false;
 	}
-	qsort_r(order, e->n, sizeof(*order), by_labels, e->at);
-	for (uint32_t i = 1; i < e->n; i++) {
-		struct wet_edge *x = &e->at[order[i]], *last = &e->at[order[i - 1]];
-		if (!x->n_times || x->to_node != last->to_node || x->from_node != last->from_node)
-			continue;
-		struct wet_edge *owner = last->shares ? &e->at[last->shares - 1] : last;
-		if (owner->n_times != x->n_times || memcmp(owner->times, x->times, 4 * x->n_times))
-			continue;
-		x->shares = owner - e->at + 1;
+	return wet_press_wait(edges->press);
+}
+
+/* In @first: of each edge that has labels, the first one with the same. */
+static void find_first(struct wet_edges *edges, uint32_t *order, uint32_t *first)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < edges->n; i++) {
+		first[i] = i;
+		if (wet_edge_labels(&edges->at[i]))
+			order[n++] = i;
 	}
-	for (uint32_t i = 0; i < e->n; i++)
-		if (e->at[i].shares) {
-			free(e->at[i].times);
-			e->at[i].times = NULL;
-			e->at[i].n_times = 0;
-		}
+	qsort_r(order, n, sizeof(*order), by_labels, edges->at);
+	for (uint32_t i = 1; i < n; i++)
+		if (!compare_labels(&edges->at[order[i]], &edges->at[order[i - 1]]))
+			first[order[i]] = first[order[i - 1]];
+}
+
+bool wet_edges_finish(struct wet_edges *edges, const uint32_t *executions)
+{
+	uint32_t *order = calloc(edges->n + 1, sizeof(*order));
+	uint32_t *first = calloc(edges->n + 1, sizeof(*first));
+	bool fine = order && first && complete(edges, executions);
+	if (fine)
+		find_first(edges, order, first);
+	for (uint32_t i = 0; fine && i < edges->n; i++)
+		if (edges->at[i].follows)
+			first[i] = first[edges->at[i].follows - 1];
+	for (uint32_t i = 0; fine && i < edges->n; i++) {
+		struct wet_edge *e = &edges->at[i], *owner = &edges->at[first[i]];
+		e->follows = 0;
+		if (owner == e)
+			continue;
+		e->shares = first[i] + 1;
+		for (int side = 0; side < 2; side++)
+			wet_growing_deinit(&e->times[side]);
+	}
 	free(order);
-	return true;
+	free(first);
+	return fine;
 }

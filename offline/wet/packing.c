@@ -8,13 +8,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { WORKERS_MAX = 8, AHEAD = 1024 };
 
-/* A stream: every @stride-th of @n words of 32 bits, or of 64. */
+/* A stream: @grown, or every @stride-th of @n values. */
 struct part {
-	const uint32_t *words;
+	const struct wet_growing *grown;
 	const uint64_t *values;
 	size_t n, stride;
 	enum wet_stream_of of;
@@ -45,13 +46,18 @@ static void add(struct packing *p, struct part part)
 		p->no_memory = true;
 }
 
+static void add_grown(struct packing *p, const struct wet_growing *g, enum wet_stream_of of)
+{
+	add(p, (struct part){g, NULL, g->n, 0, of});
+}
+
 static void add_node(struct packing *p, const struct wet_node *n)
 {
-	add(p, (struct part){n->times, NULL, n->executions, 1, WET_OF_TIMES});
+	add_grown(p, &n->times, WET_OF_TIMES);
 	for (uint32_t k = 0; k < n->n_groups; k++) {
 		const struct wet_group *g = &n->groups[k];
 		if (g->n_uvals > 1)
-			add(p, (struct part){g->pattern, NULL, g->n, 1, WET_OF_VALUES});
+			add_grown(p, &g->pattern, WET_OF_VALUES);
 		for (uint32_t v = 0; v < g->width; v++)
 			add(p,
 			    (struct part){NULL, g->uvals + v, g->n_uvals, g->width, WET_OF_VALUES});
@@ -60,30 +66,58 @@ static void add_node(struct packing *p, const struct wet_node *n)
 
 static void add_edge(struct packing *p, const struct wet_edge *e)
 {
-	for (unsigned side = 0; e->n_times && side < 2; side++)
-		add(p, (struct part){e->times + side, NULL, e->n_times / 2, 2, WET_OF_EDGES});
+	for (unsigned side = 0; wet_edge_labels(e) && side < 2; side++)
+		add_grown(p, &e->times[side], WET_OF_EDGES);
 }
 
-/* A buffer of the worker's for the values of one stream. */
+/* A buffer of the worker's for the values of one stream, or its blocks. */
 struct buffer {
 	uint64_t *at;
 	size_t room;
+	VEC(struct wet_block) blocks;
 };
+
+static bool make_room(struct buffer *b, size_t n)
+{
+	if (n <= b->room)
+		return true;
+	free(b->at);
+	b->at = malloc(n * sizeof(*b->at));
+	b->room = b->at ? n : 0;
+	return b->at;
+}
+
+/* Pieces are blocks already; what is behind them becomes one. */
+static bool pack_pieces(struct wet_packer *packer, struct buffer *b, const struct wet_growing *g,
+			struct done *done)
+{
+	struct wet_block block;
+	b->blocks.n = 0;
+	while (wet_growing_block(g, b->blocks.n, &block))
+		if (!VEC_PUSH(&b->blocks, block))
+			return false;
+	block = wet_block_pack_words(wet_packer_blocks(packer), g->tail,
+				     g->n - (uint64_t)b->blocks.n * WET_BLOCK);
+	uint8_t *last = malloc(block.packed + 1);
+	if (!last)
+		return false;
+	memcpy(last, block.at, block.packed);
+	block.at = last;
+	bool fine = VEC_PUSH(&b->blocks, block) &&
+		    wet_packer_put_blocks(packer, b->blocks.at, g->n, &done->stored, &done->store);
+	free(last);
+	return fine;
+}
 
 static bool pack(struct wet_packer *packer, struct buffer *b, const struct part *part,
 		 struct done *done)
 {
-	if (part->n > b->room) {
-		free(b->at);
-		b->room = part->n;
-		b->at = malloc(b->room * sizeof(*b->at));
-		b->room = b->at ? b->room : 0;
-	}
-	if (part->n && !b->at)
+	if (part->grown && part->n > WET_BLOCK)
+		return pack_pieces(packer, b, part->grown, done);
+	if (!make_room(b, part->n))
 		return false;
 	for (size_t i = 0; i < part->n; i++)
-		b->at[i] = part->values ? part->values[i * part->stride]
-					: part->words[i * part->stride];
+		b->at[i] = part->grown ? part->grown->tail[i] : part->values[i * part->stride];
 	return wet_packer_put(packer, b->at, part->n, &done->stored, &done->store);
 }
 
@@ -113,6 +147,7 @@ static void *work(void *ctx)
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(buffer.at);
+	VEC_FREE(&buffer.blocks);
 	wet_packer_free(packer);
 	return NULL;
 }

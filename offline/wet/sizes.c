@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRIAL = 1024 };
+enum { TRIAL = 1024, WALKED_MAX = 1 << 22 };
 
 struct sizing {
 	struct wet_sizes *out;
@@ -57,8 +57,8 @@ static void size_edges(struct wet_sizes *o, const struct wet_edges *edges)
 {
 	for (uint32_t i = 0; i < edges->n; i++) {
 		o->edge_labels += edges->at[i].n;
-		o->edge_labels_kept += edges->at[i].n_times / 2;
-		o->edges.tier1 += 4 * edges->at[i].n_times;
+		o->edge_labels_kept += wet_edge_labels(&edges->at[i]);
+		o->edges.tier1 += 8 * wet_edge_labels(&edges->at[i]);
 	}
 	o->edges.original = 8 * o->edge_labels;
 }
@@ -121,20 +121,34 @@ static uint64_t walk_backward(const struct wet_node *nodes, uint32_t n, struct w
 	return t;
 }
 
-/* @values has room for the longest stream. */
-static int walk(const struct wet_graph *graph, uint64_t *values, struct wet_sizes *out)
+/* Of @n's timestamps those up to @last, to @values. Each is one more than the one before at least.
+ */
+static bool read_times(struct wet_blocks *blocks, const struct wet_node *n, uint64_t last,
+		       uint64_t *values, size_t *n_values)
 {
-	struct wet_totals totals;
+	uint64_t some = n->times.n < last ? n->times.n : last;
+	if (!wet_growing_read(&n->times, blocks, values, some))
+		return false;
+	while (some && values[some - 1] > last)
+		some--;
+	*n_values = some;
+	return true;
+}
+
+/* The first @last executions. */
+static int walk(const struct wet_graph *graph, uint64_t last, struct wet_sizes *out)
+{
 	uint32_t n;
 	const struct wet_node *nodes = wet_graph_nodes(graph, &n);
 	struct walk w = {calloc(n + 1, sizeof(*w.streams)), calloc(n + 1, sizeof(*w.at))};
 	uint32_t *first = calloc(n + 2, sizeof(*first)), *before = NULL;
-	bool fine = w.streams && w.at && first;
-	wet_graph_totals(graph, &totals);
+	uint64_t *values = malloc(last * sizeof(*values) + 1);
+	struct wet_blocks *blocks = wet_blocks_new();
+	bool fine = w.streams && w.at && first && values && blocks;
 	for (uint32_t i = 0; fine && i < n; i++) {
-		for (uint32_t k = 0; k < nodes[i].executions; k++)
-			values[k] = nodes[i].times[k];
-		w.streams[i] = wet_stream_best(values, nodes[i].executions, TRIAL);
+		size_t some = 0;
+		fine = read_times(blocks, &nodes[i], last, values, &some);
+		w.streams[i] = fine ? wet_stream_best(values, some, TRIAL) : NULL;
 		fine = w.streams[i];
 		for (uint32_t k = 0; k < nodes[i].n_next; k++)
 			first[nodes[i].next[k] + 2]++;
@@ -147,16 +161,18 @@ static int walk(const struct wet_graph *graph, uint64_t *values, struct wet_size
 	for (uint32_t i = 0; fine && i < n; i++)
 		for (uint32_t k = 0; k < nodes[i].n_next; k++)
 			before[first[nodes[i].next[k] + 1]++] = i;
-	if (fine && totals.paths) {
+	if (fine && last) {
 		double start = now();
-		uint64_t end = walk_forward(nodes, n, &w, wet_graph_first(graph), totals.paths);
+		uint64_t end = walk_forward(nodes, n, &w, wet_graph_first(graph), last);
 		out->forward_s = now() - start;
 		start = now();
-		uint64_t begin = walk_backward(nodes, n, &w, first, before, totals.paths);
+		uint64_t begin = walk_backward(nodes, n, &w, first, before, last);
 		out->backward_s = now() - start;
-		out->walked = totals.paths;
-		out->walk_right = end == totals.paths && begin == 1;
+		out->walked = last;
+		out->walk_right = end == last && begin == 1;
 	}
+	wet_blocks_free(blocks);
+	free(values);
 	for (uint32_t i = 0; w.streams && i < n; i++)
 		wet_stream_free(w.streams[i]);
 	free(w.streams);
@@ -169,20 +185,15 @@ static int walk(const struct wet_graph *graph, uint64_t *values, struct wet_size
 int wet_sizes_of(const struct wet_graph *graph, const struct wet_sink *sink, struct wet_sizes *out)
 {
 	struct sizing s = {.out = out, .sink = sink};
-	size_t longest = 1;
+	struct wet_totals totals;
 	uint32_t n;
 	const struct wet_node *nodes = wet_graph_nodes(graph, &n);
 
 	*out = (struct wet_sizes){0};
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		size_node(out, &nodes[i]);
-		longest = nodes[i].executions > longest ? nodes[i].executions : longest;
-	}
 	size_edges(out, wet_graph_edges(graph));
+	wet_graph_totals(graph, &totals);
 	int err = wet_pack(graph, take_packed, &s, out->step_ns);
-	uint64_t *values = err ? NULL : malloc(longest * sizeof(*values));
-	if (!err)
-		err = values ? walk(graph, values, out) : -ENOMEM;
-	free(values);
-	return err;
+	return err ? err : walk(graph, totals.paths < WALKED_MAX ? totals.paths : WALKED_MAX, out);
 }

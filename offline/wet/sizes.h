@@ -27,9 +27,9 @@ struct wet_sizes {
 	uint64_t bytes[WET_STORES];
 	double step_ns[2];			/* of a predictor, of a block */
 	uint64_t edge_labels, edge_labels_kept; /* pairs of timestamps */
-	uint64_t walked;			/* nodes, in each direction */
-	double forward_s, backward_s;		/* of all node timestamps, compressed */
-	bool walk_right;			/* it was the control flow, both ways */
+	uint64_t walked;	      /* nodes, in each direction: the first 2^22 at most */
+	double forward_s, backward_s; /* of their timestamps, compressed */
+	bool walk_right;	      /* it was the control flow, both ways */
 };
 
 /* Compresses all streams; @sink may be NULL. 0, -ENOMEM, or what the sink said. */

@@ -3,8 +3,8 @@
  * has; then
  *
  *   a predictor   what wet_stream_save() says
- *   blocks        of each BLOCK values: how compressed (codec.h), its bytes and those expanded;
- *                 then all of them. A value is its difference to the one before, of the first to 0
+ *   blocks        of each WET_BLOCK values: how compressed (codec.h), its bytes and those
+ *                 expanded; then all of them (block.h)
  *   as it is      bytes of a value, and the values
  */
 #include "offline/wet/stored.h"
@@ -16,11 +16,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRIAL = 1024, BLOCK = 4096, BLOCKS_FROM = 256, WORST = 10 };
+enum { TRIAL = 1024, BLOCKS_FROM = 256, PREDICTED_MAX = 1 << 24 };
 
 struct wet_packer {
-	struct codec *codec;
-	uint8_t *packed, *unpacked;
+	struct wet_blocks *work;
 	struct bytes blocks, heads; /* of the stream in blocks */
 	double predictor_ns, block_ns;
 };
@@ -32,43 +31,27 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Differences in as few bytes as they need. */
-static size_t differences(const uint64_t *values, size_t n, uint8_t *out)
-{
-	uint64_t before = 0;
-	size_t len = 0;
-	for (size_t i = 0; i < n; before = values[i++]) {
-		uint64_t z = zigzag((int64_t)(values[i] - before));
-		for (; z > 127; z >>= 7)
-			out[len++] = (uint8_t)(z | 128);
-		out[len++] = (uint8_t)z;
-	}
-	return len;
-}
-
 /* On a stream that both can do: numbers that grow by few different steps. */
 static bool measure_steps(struct wet_packer *p)
 {
 	static const uint8_t steps[] = {1, 1, 4, 1, 7, 1, 4, 2};
-	uint64_t *values = malloc(BLOCK * sizeof(*values)), v = 0;
-	size_t len = 0, packed;
-	uint8_t kind = 0;
-	for (size_t i = 0; values && i < BLOCK; i++)
+	uint64_t *values = malloc(WET_BLOCK * sizeof(*values)), v = 0;
+	for (size_t i = 0; values && i < WET_BLOCK; i++)
 		values[i] = v += steps[i % sizeof(steps)];
-	struct wet_stream *w = values ? wet_stream_new(WET_STRIDE, 4, 4, values, BLOCK) : NULL;
+	struct wet_stream *w = values ? wet_stream_new(WET_STRIDE, 4, 4, values, WET_BLOCK) : NULL;
 	double start = now();
-	for (size_t i = 0; w && i < BLOCK; i++)
+	for (size_t i = 0; w && i < WET_BLOCK; i++)
 		wet_stream_next(w, &v);
-	for (size_t i = 0; w && i < BLOCK; i++)
+	for (size_t i = 0; w && i < WET_BLOCK; i++)
 		wet_stream_previous(w, &v);
-	p->predictor_ns = 1e9 * (now() - start) / (2.0 * BLOCK);
-	if (w)
-		len = differences(values, BLOCK, p->unpacked);
-	packed = codec_compress(p->codec, p->unpacked, len, p->packed, &kind);
+	p->predictor_ns = 1e9 * (now() - start) / (2.0 * WET_BLOCK);
 	/* A step is a part of what a block costs. */
-	start = now();
-	codec_expand(p->codec, kind, p->packed, packed, p->unpacked, len);
-	p->block_ns = 1e9 * (now() - start) / BLOCK + 1;
+	if (w) {
+		struct wet_block block = wet_block_pack(p->work, values, WET_BLOCK);
+		start = now();
+		wet_block_unpack(p->work, &block, values, WET_BLOCK);
+		p->block_ns = 1e9 * (now() - start) / WET_BLOCK + 1;
+	}
 	wet_stream_free(w);
 	free(values);
 	return w;
@@ -79,10 +62,8 @@ struct wet_packer *wet_packer_new(void)
 	struct wet_packer *p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	p->codec = codec_new();
-	p->unpacked = malloc(BLOCK * WORST);
-	p->packed = malloc(codec_bound(BLOCK * WORST));
-	if (p->codec && p->unpacked && p->packed && measure_steps(p))
+	p->work = wet_blocks_new();
+	if (p->work && measure_steps(p))
 		return p;
 	wet_packer_free(p);
 	return NULL;
@@ -92,12 +73,15 @@ void wet_packer_free(struct wet_packer *p)
 {
 	if (!p)
 		return;
-	codec_free(p->codec);
-	free(p->packed);
-	free(p->unpacked);
+	wet_blocks_free(p->work);
 	bytes_deinit(&p->blocks);
 	bytes_deinit(&p->heads);
 	free(p);
+}
+
+struct wet_blocks *wet_packer_blocks(const struct wet_packer *p)
+{
+	return p->work;
 }
 
 void wet_packer_as(struct wet_packer *p, const struct wet_packer *other)
@@ -112,19 +96,22 @@ void wet_packer_steps(const struct wet_packer *p, double *predictor, double *blo
 	*block = p->block_ns;
 }
 
+static void put_block(struct wet_packer *p, const struct wet_block *block)
+{
+	bytes_put(&p->heads, &block->kind, 1);
+	bytes_put_varint(&p->heads, block->packed);
+	bytes_put_varint(&p->heads, block->unpacked);
+	bytes_put(&p->blocks, block->at, block->packed);
+}
+
 /* To p->heads and p->blocks. Returns their bytes. */
 static size_t in_blocks(struct wet_packer *p, const uint64_t *values, size_t n)
 {
 	p->heads.len = p->blocks.len = 0;
-	for (size_t i = 0; i < n; i += BLOCK) {
-		size_t part = n - i < BLOCK ? n - i : BLOCK;
-		size_t len = differences(values + i, part, p->unpacked);
-		uint8_t kind;
-		size_t packed = codec_compress(p->codec, p->unpacked, len, p->packed, &kind);
-		bytes_put(&p->heads, &kind, 1);
-		bytes_put_varint(&p->heads, packed);
-		bytes_put_varint(&p->heads, len);
-		bytes_put(&p->blocks, p->packed, packed);
+	for (size_t i = 0; i < n; i += WET_BLOCK) {
+		struct wet_block block =
+			wet_block_pack(p->work, values + i, n - i < WET_BLOCK ? n - i : WET_BLOCK);
+		put_block(p, &block);
 	}
 	return p->heads.len + p->blocks.len;
 }
@@ -146,15 +133,20 @@ static bool is_for_blocks(struct wet_packer *p, const uint64_t *values, size_t n
 	       2 * cost_of_blocks(p) * (double)in_blocks(p, values, TRIAL) < (double)best.bits / 8;
 }
 
+static unsigned bytes_of(uint64_t value)
+{
+	unsigned width = 1;
+	while (width < 8 && value >> 8 * width)
+		width++;
+	return width;
+}
+
 static unsigned width_of(const uint64_t *values, size_t n)
 {
 	uint64_t all = 0;
-	unsigned width = 1;
 	for (size_t i = 0; i < n; i++)
 		all |= values[i];
-	while (width < 8 && all >> 8 * width)
-		width++;
-	return width;
+	return bytes_of(all);
 }
 
 static void put_raw(const uint64_t *values, size_t n, unsigned width, struct bytes *to)
@@ -168,7 +160,8 @@ static void put_raw(const uint64_t *values, size_t n, unsigned width, struct byt
 bool wet_packer_put(struct wet_packer *p, const uint64_t *values, size_t n, struct bytes *to,
 		    enum wet_store *store)
 {
-	bool no_memory = false, blocks = is_for_blocks(p, values, n, &no_memory);
+	bool no_memory = false;
+	bool blocks = n > PREDICTED_MAX || is_for_blocks(p, values, n, &no_memory);
 	bool predicted = n > 2 && !blocks && !no_memory;
 	unsigned width = width_of(values, n);
 	size_t best = n * width + 1;
@@ -205,24 +198,64 @@ bool wet_packer_put(struct wet_packer *p, const uint64_t *values, size_t n, stru
 	return !no_memory;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* Puts what stands in @blocks. */
+static bool put_blocks(struct wet_packer *p, const struct wet_block *blocks, size_t n,
+		       struct bytes *to)
+{
+	uint8_t byte = WET_STORE_BLOCKS;
+	p->heads.len = p->blocks.len = 0;
+	for (size_t i = 0; i < n; i += WET_BLOCK)
+		put_block(p, &blocks[i / WET_BLOCK]);
+	bytes_put(to, &byte, 1);
+	bytes_put_varint(to, n);
+	bytes_put(to, p->heads.data, p->heads.len);
+	bytes_put(to, p->blocks.data, p->blocks.len);
+	return !p->heads.failed && !p->blocks.failed && !to->failed;
+}
 
-struct block {
-	const uint8_t *at;
-	uint32_t packed, unpacked;
-	uint8_t kind;
-};
+bool wet_packer_put_blocks(struct wet_packer *p, const struct wet_block *blocks, size_t n,
+			   struct bytes *to, enum wet_store *store)
+{
+	uint64_t all = 0, trial[TRIAL];
+	size_t bytes = 0, part = n < WET_BLOCK ? n : WET_BLOCK;
+	bool fine = true, no_memory = false;
+	for (size_t i = 0; i < n; i += WET_BLOCK) {
+		const struct wet_block *b = &blocks[i / WET_BLOCK];
+		all |= b->all;
+		bytes += b->packed + 7;
+	}
+	bool predicts = n < 2 * TRIAL;
+	if (!predicts && n <= PREDICTED_MAX) {
+		fine = wet_block_unpack(p->work, &blocks[0], trial, TRIAL);
+		predicts = fine && !is_for_blocks(p, trial, n, &no_memory);
+	}
+	if (!fine || no_memory)
+		return false;
+	if (!predicts && bytes < n * bytes_of(all)) {
+		*store = WET_STORE_BLOCKS;
+		return put_blocks(p, blocks, n, to);
+	}
+	uint64_t *values = malloc(n * sizeof(*values) + 1);
+	for (size_t i = 0; values && fine && i < n; i += part) {
+		part = n - i < WET_BLOCK ? n - i : WET_BLOCK;
+		fine = wet_block_unpack(p->work, &blocks[i / WET_BLOCK], values + i, part);
+	}
+	fine = fine && values && wet_packer_put(p, values, n, to, store);
+	free(values);
+	return fine;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
 
 struct wet_cursor {
 	uint64_t length, position;
 	struct wet_stream *stream; /* of a predictor; else NULL */
 	const uint8_t *raw;	   /* as it is; else NULL */
 	unsigned width;
-	struct block *blocks;
-	struct codec *codec;
+	struct wet_block *blocks;
+	struct wet_blocks *work;
 	uint64_t *values; /* of block @open; NONE: none */
 	uint64_t open;
-	uint8_t *unpacked;
 };
 
 #define NONE UINT64_MAX
@@ -232,10 +265,9 @@ void wet_cursor_free(struct wet_cursor *c)
 	if (!c)
 		return;
 	wet_stream_free(c->stream);
-	codec_free(c->codec);
+	wet_blocks_free(c->work);
 	free(c->blocks);
 	free(c->values);
-	free(c->unpacked);
 	free(c);
 }
 
@@ -253,22 +285,21 @@ static int open_raw(struct wet_cursor *c, struct cursor *in)
 
 static int open_blocks(struct wet_cursor *c, struct cursor *in)
 {
-	uint64_t n = (c->length + BLOCK - 1) / BLOCK;
+	uint64_t n = (c->length + WET_BLOCK - 1) / WET_BLOCK;
 	if (n > (uint64_t)(in->end - in->at))
 		return -EBADMSG; /* each has a head */
 	c->open = NONE;
-	c->codec = codec_new();
+	c->work = wet_blocks_new();
 	c->blocks = calloc(n + 1, sizeof(*c->blocks));
-	c->values = malloc(BLOCK * sizeof(*c->values));
-	c->unpacked = malloc(BLOCK * WORST);
-	if (!c->codec || !c->blocks || !c->values || !c->unpacked)
+	c->values = malloc(WET_BLOCK * sizeof(*c->values));
+	if (!c->work || !c->blocks || !c->values)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t packed, unpacked;
-		struct block *b = &c->blocks[i];
+		struct wet_block *b = &c->blocks[i];
 		if (!cursor_byte(in, &b->kind) || !cursor_varint(in, &packed) ||
 		    !cursor_varint(in, &unpacked) || packed > (uint64_t)(in->end - in->at) ||
-		    unpacked > BLOCK * WORST)
+		    unpacked > WET_BLOCK_BYTES_MAX)
 			return -EBADMSG;
 		if (!codec_known(b->kind))
 			return -ENOTSUP;
@@ -313,22 +344,15 @@ int wet_cursor_open(const uint8_t *bytes, size_t len, struct wet_cursor **out)
 /* Value @i of a stream in blocks. */
 static bool block_value(struct wet_cursor *c, uint64_t i, uint64_t *value)
 {
-	if (c->open != i / BLOCK) {
-		const struct block *b = &c->blocks[i / BLOCK];
-		struct cursor in = {c->unpacked, c->unpacked + b->unpacked};
-		uint64_t from = i / BLOCK * BLOCK, before = 0, z;
-		uint64_t n = c->length - from < BLOCK ? c->length - from : BLOCK;
+	if (c->open != i / WET_BLOCK) {
+		uint64_t left = c->length - i / WET_BLOCK * WET_BLOCK;
 		c->open = NONE;
-		if (codec_expand(c->codec, b->kind, b->at, b->packed, c->unpacked, b->unpacked))
+		if (!wet_block_unpack(c->work, &c->blocks[i / WET_BLOCK], c->values,
+				      left < WET_BLOCK ? left : WET_BLOCK))
 			return false;
-		for (uint64_t k = 0; k < n; k++) {
-			if (!cursor_varint(&in, &z))
-				return false;
-			c->values[k] = before += (uint64_t)unzigzag(z);
-		}
-		c->open = i / BLOCK;
+		c->open = i / WET_BLOCK;
 	}
-	*value = c->values[i % BLOCK];
+	*value = c->values[i % WET_BLOCK];
 	return true;
 }
 

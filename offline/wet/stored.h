@@ -6,6 +6,7 @@
 #define OFFLINE_WET_STORED_H
 
 #include "offline/base/varint.h"
+#include "offline/wet/block.h"
 #include "offline/wet/stream.h"
 
 /* What a stream was stored by. */
@@ -23,6 +24,12 @@ void wet_packer_free(struct wet_packer *packer);
 /* Appends @n values to @to; *@store: by what they were stored. False: out of memory. */
 bool wet_packer_put(struct wet_packer *packer, const uint64_t *values, size_t n, struct bytes *to,
 		    enum wet_store *store);
+/* The same of @n values that stand in blocks: they are expanded only where something else may win,
+ * and of more than 2^24 nothing else is tried. */
+bool wet_packer_put_blocks(struct wet_packer *packer, const struct wet_block *blocks, size_t n,
+			   struct bytes *to, enum wet_store *store);
+/* Its memory, borrowed until it is used next. */
+struct wet_blocks *wet_packer_blocks(const struct wet_packer *packer);
 /* Takes what steps cost from @other, so that both choose alike. */
 void wet_packer_as(struct wet_packer *packer, const struct wet_packer *other);
 /* ns of a step of a predictor and of a block. */

@@ -87,6 +87,8 @@ struct fed {
 	struct wet_graph *graph;
 	struct wet_machine *machine; /* NULL: not asked for */
 	uint64_t from, to;
+	bool whole; /* the trace is needed at the end */
+	struct dep_words live;
 	bool no_memory;
 };
 
@@ -100,12 +102,26 @@ static void watch(void *ctx, const struct dep_trace *trace, const struct dep_mar
 		f->no_memory |= !wet_machine_block(f->machine, block, addresses, results);
 }
 
+/* What was told is not needed again. */
+static void forget(void *ctx, struct dep_build *build)
+{
+	struct fed *f = ctx;
+	const struct dep_trace *trace = dep_build_trace(build);
+	if (wet_graph_wants_live(f->graph, trace)) {
+		f->live.n = 0;
+		f->no_memory |= !dep_build_live(build, &f->live) ||
+				!wet_graph_live(f->graph, trace, f->live.at, f->live.n);
+	}
+	if (!f->whole)
+		dep_build_forget(build);
+}
+
 static int feed(const struct wet_options *o, struct value_replay *replay,
 		const struct value_names *names, struct value_run *run, struct wet_graph *graph,
 		struct wet_made *made, struct pugmark_diag *diag)
 {
 	struct slice_control *control = NULL;
-	struct fed fed = {.graph = graph, .from = o->from, .to = o->to};
+	struct fed fed = {.graph = graph, .from = o->from, .to = o->to, .whole = o->control};
 	int err = 0;
 	struct dep_build *build;
 	if (dep_build_new(run, &build))
@@ -114,6 +130,7 @@ static int feed(const struct wet_options *o, struct value_replay *replay,
 	fed.machine = o->machine ? wet_machine_new() : NULL;
 	fed.no_memory = o->machine && !fed.machine;
 	dep_build_watch(build, watch, &fed);
+	dep_build_pauses(build, forget, &fed);
 	enum value_replay_stop stop = dep_build_forward(build, o->to);
 	made->partial = stop == VALUE_REPLAY_GAP;
 	const struct dep_trace *trace = dep_build_trace(build);
@@ -126,6 +143,7 @@ static int feed(const struct wet_options *o, struct value_replay *replay,
 	    (fed.no_memory || (o->machine && wet_machine_sizes(fed.machine, made->machine))))
 		err = out_of_memory(o, diag);
 	wet_machine_free(fed.machine);
+	free(fed.live.at);
 	slice_control_free(control);
 	dep_build_free(build);
 	return err;
@@ -269,10 +287,12 @@ static void print_text(const struct wet_made *m)
 	       "a "
 	       "block %.1f ns\n",
 	       m->built_s, m->compressed_s, s->step_ns[0], s->step_ns[1]);
-	printf("control flow walked both ways%s: %.1f and %.1f million blocks a second\n",
-	       s->walk_right ? "" : ", wrongly",
-	       s->forward_s ? (double)t->blocks / s->forward_s / 1e6 : 0,
-	       s->backward_s ? (double)t->blocks / s->backward_s / 1e6 : 0);
+	double blocks = ratio(t->blocks, t->paths) * (double)s->walked;
+	printf("control flow walked both ways%s, %" PRIu64
+	       " executions: %.1f and %.1f million blocks a second\n",
+	       s->walk_right ? "" : ", wrongly", s->walked,
+	       s->forward_s ? blocks / s->forward_s / 1e6 : 0,
+	       s->backward_s ? blocks / s->backward_s / 1e6 : 0);
 }
 
 static void print_size(const char *name, const struct wet_size *s)

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* graph_paths.c: what was executed, path by path: timestamps, and whose results each statement has
+ * read. */
+#include "offline/wet/graph_impl.h"
+
+#include <string.h>
+
+/* The path that is being executed, and where its part of each list begins. */
+struct path {
+	const struct wet_step *steps; /* NULL: none */
+	uint32_t n_blocks;
+	const uint32_t *loads, *made;
+	size_t result, n_results;
+	bool ends; /* its last block is its last */
+};
+
+static void put_edge(struct wet_graph *g, uint32_t node, uint32_t stmt, uint32_t operand,
+		     const struct wet_maker *from, uint32_t *last)
+{
+	if (!from->stmt)
+		return;
+	uint32_t now = g->nodes[node].executions;
+	g->totals.dependences++;
+	/* @last is of this statement and operand: only who made it may be another one. */
+	if (*last && g->edges.at[*last - 1].from == from->stmt - 1) {
+		if (!wet_edges_again(&g->edges, *last - 1, now, from->time))
+			g->no_memory = true;
+		return;
+	}
+	struct wet_edge e = {.to = g->nodes[node].first_stmt + stmt,
+			     .from = from->stmt - 1,
+			     .to_node = node,
+			     .from_node = g->node_of[from->stmt - 1],
+			     .operand = operand};
+	if (!wet_edges_add(&g->edges, &e, now, from->time, last))
+		g->no_memory = true;
+}
+
+static void put_loads(struct wet_graph *g, const struct wet_batch *b, uint32_t node, uint32_t stmt,
+		      const uint32_t *loads, unsigned n, uint32_t *last)
+{
+	enum { MEMORY = 256 }; /* operands below are registers */
+	for (unsigned i = 0; i < n; i++) {
+		const uint32_t *defs = &loads[i];
+		uint32_t k = 1;
+		if (loads[i] & DEP_LOAD_MANY) {
+			defs = &b->many.at[loads[i] & ~DEP_LOAD_MANY];
+			k = *defs++;
+		}
+		for (uint32_t d = 0; d < k; d++) {
+			struct wet_maker from = wet_makers_get(&g->makers, defs[d]);
+			put_edge(g, node, stmt, MEMORY + i, &from, &last[i]);
+		}
+	}
+}
+
+/* Statement by statement, so that a load finds what the same execution has stored before. */
+static void put_memory(struct wet_graph *g, const struct wet_batch *b, uint32_t node,
+		       const struct path *p)
+{
+	const uint32_t *load = p->loads, *string = p->made;
+	uint32_t def = p->steps->def, s = g->nodes[node].first_stmt + 1;
+	uint32_t *edges = g->nodes[node].load_edges, first = s, now = g->nodes[node].executions;
+	for (uint32_t i = 0; i < p->n_blocks; i++) {
+		const struct dep_block *block = p->steps[i].block;
+		if (!block->n_accesses && !block->slow) {
+			s += block->n_insns;
+			continue;
+		}
+		for (unsigned k = 0; k < block->n_insns; k++, s++) {
+			const struct dep_insn *d = &block->insns[k];
+			uint32_t made = d->n_stores;
+			if (d->string)
+				made += *string++;
+			if (d->n_loads)
+				put_loads(g, b, node, s - first, load, d->n_loads, edges);
+			load += d->n_loads;
+			edges += d->n_loads;
+			for (uint32_t m = 0; m < made; m++)
+				wet_makers_set(&g->makers, ++def, (struct wet_maker){s, now});
+		}
+	}
+}
+
+static void put_registers(struct wet_graph *g, uint32_t node)
+{
+	struct wet_node *n = &g->nodes[node];
+	const struct wet_maker *before = NULL;
+	uint32_t stmt = UINT32_MAX;
+	for (uint32_t i = 0; i < n->n_outer; i++) {
+		const struct wet_maker *from = &g->units[n->outer[i].unit];
+		bool same = before && stmt == n->outer[i].stmt && before->stmt == from->stmt &&
+			    before->time == from->time;
+		if (!same)
+			put_edge(g, node, n->outer[i].stmt, n->outer[i].unit, from,
+				 &n->outer[i].edge);
+		before = from;
+		stmt = n->outer[i].stmt;
+	}
+	for (uint32_t i = 0; i < n->n_last; i++)
+		g->units[n->last[i].unit] =
+			(struct wet_maker){n->first_stmt + n->last[i].stmt + 1, n->executions};
+	g->totals.dependences += n->n_inner;
+}
+
+static void put_values(struct wet_graph *g, struct wet_batch *b, const struct wet_node *n,
+		       const struct path *p)
+{
+	struct wet_path_values values = {n->groups, n->order, n->n_groups, n->n_values, p->result};
+	if (n->n_values && !VEC_PUSH(&b->paths, values))
+		g->no_memory = true;
+	g->totals.values += n->n_values;
+}
+
+static bool put_next(struct wet_graph *g, uint32_t node)
+{
+	struct wet_node *last = g->last != UINT32_MAX ? &g->nodes[g->last] : NULL;
+	g->first = last ? g->first : node;
+	g->last = node;
+	for (uint32_t i = 0; last && i < last->n_next; i++)
+		if (last->next[i] == node)
+			return true;
+	if (!last)
+		return true;
+	uint32_t *next = realloc(last->next, (last->n_next + 1) * sizeof(*next));
+	if (!next)
+		return false;
+	last->next = next;
+	next[last->n_next++] = node;
+	return true;
+}
+
+/* The blocks of a path are items one behind the other. */
+static void note_items(struct wet_graph *g, uint32_t node, const struct path *p)
+{
+	uint64_t item = p->steps->item;
+	uint32_t stmt = g->nodes[node].first_stmt;
+	if (item + p->n_blocks >= UINT32_MAX || item < g->last_of.n ||
+	    !VEC_RESERVE(&g->last_of, (uint32_t)(item + p->n_blocks - g->last_of.n))) {
+		g->no_memory = true;
+		return;
+	}
+	for (; g->last_of.n < item; g->last_of.n++)
+		g->last_of.at[g->last_of.n] = (struct wet_maker){0, 0};
+	for (uint32_t i = 0; i < p->n_blocks; i++) {
+		stmt += p->steps[i].block->n_insns;
+		g->last_of.at[g->last_of.n++] = (struct wet_maker){stmt, g->nodes[node].executions};
+	}
+}
+
+static bool room_for_node(struct wet_graph *g, uint32_t node)
+{
+	if (node < g->room_nodes)
+		return true;
+	uint32_t room = 2 * g->room_nodes + 256;
+	struct wet_node *nodes = realloc(g->nodes, room * sizeof(*nodes));
+	if (!nodes)
+		return false;
+	memset(nodes + g->room_nodes, 0, (room - g->room_nodes) * sizeof(*nodes));
+	g->nodes = nodes;
+	g->room_nodes = room;
+	return true;
+}
+
+static void end_path(struct wet_graph *g, struct wet_batch *b, struct path *p)
+{
+	struct path path = *p;
+	bool fresh;
+	p->steps = NULL;
+	if (!path.steps || g->no_memory)
+		return;
+	uint32_t number = wet_paths_end(&g->paths, &fresh);
+	if (number == UINT32_MAX || !room_for_node(g, number) ||
+	    (fresh && !wet_graph_make_node(g, &g->nodes[number], path.steps, path.n_blocks)) ||
+	    !put_next(g, number) ||
+	    !wet_growing_add(g->press, &g->nodes[number].times, (uint32_t)++g->totals.paths)) {
+		g->no_memory = true;
+		return;
+	}
+	struct wet_node *n = &g->nodes[number];
+	put_values(g, b, n, &path);
+	put_memory(g, b, number, &path);
+	put_registers(g, number);
+	if (g->control)
+		note_items(g, number, &path);
+	g->totals.statements += n->n_stmts;
+	n->executions++;
+}
+
+static void forget_units(struct wet_graph *g, const struct dep_units *writes)
+{
+	for (unsigned u = 0; u < WET_UNITS; u++)
+		if (writes->w[u / 64] >> u % 64 & 1)
+			g->units[u] = (struct wet_maker){0, 0};
+}
+
+void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
+{
+	struct path p = {0};
+	const uint32_t *loads = b->loads.at, *made = b->made.at;
+	size_t result = 0;
+	g->no_memory |= !wet_makers_room(&g->makers, b->last_def);
+	for (uint32_t i = 0; i < b->steps.n && !g->no_memory; i++) {
+		const struct wet_step *s = &b->steps.at[i];
+		if (!s->block) {
+			end_path(g, b, &p);
+			if (s->writes)
+				forget_units(g, &b->writes.at[s->writes - 1]);
+			continue;
+		}
+		if (p.ends || !wet_paths_goes_on(&g->paths, s->block->ip) ||
+		    p.n_results + s->block->n_results > WET_PATH_VALUES)
+			end_path(g, b, &p);
+		if (!p.steps)
+			p = (struct path){s, 0, loads, made, result, 0, false};
+		wet_paths_add(&g->paths, s->block->block->number, s->block->ip);
+		uint8_t last = s->block->last_kind;
+		p.ends = last == VALUE_INSN_CALL || last == VALUE_INSN_CALL_IND ||
+			 last == VALUE_INSN_RET;
+		p.n_blocks++;
+		p.n_results += s->block->n_results;
+		result += s->block->n_results;
+		loads += s->block->n_loads;
+		made += s->block->n_strings;
+		g->totals.blocks++;
+	}
+	end_path(g, b, &p);
+	if (b->old && !wet_makers_keep(&g->makers, b->old, b->live.at, b->live.n))
+		g->no_memory = true;
+}
