@@ -224,6 +224,7 @@ struct dep_block *dep_block_new(const struct value_block *block)
 		return NULL;
 	b->accesses = (struct dep_access *)&b->insns[block->n_insns];
 	b->ip = block->ip;
+	b->number = block->number;
 	b->n_insns = block->n_insns;
 	b->last_kind = block->insns[block->n_insns - 1].kind;
 	b->single = block->single;

@@ -89,6 +89,7 @@ struct dep_insn {
 struct dep_block {
 	struct dep_units data, address, writes; /* of all its instructions together; @moved is in */
 	uint64_t ip;
+	uint32_t number; /* of the evaluator's */
 	uint32_t n_loads, n_stores, n_strings;
 	uint16_t n_insns;
 	uint8_t last_kind; /* enum value_insn_kind of the last instruction */

@@ -117,6 +117,7 @@ static void free_node(struct wet_node *n)
 	free(n->order);
 	wet_growing_deinit(&n->times);
 	free(n->outer);
+	free(n->accesses);
 	free(n->load_edges);
 	free(n->last);
 	free(n->next);

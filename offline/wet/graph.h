@@ -15,13 +15,21 @@
 struct wet_outer {
 	uint16_t stmt; /* in the node */
 	uint8_t unit;  /* reads.h */
+	uint8_t run;   /* so many from here on are of this statement, and of units in a row */
 	uint32_t edge; /* by which it read it the last time, plus one; 0: by none yet */
 };
 
-/* What is in a register unit when the node is left. */
+/* What is in @run register units from @unit on when the node is left. */
 struct wet_last {
-	uint8_t unit;
+	uint8_t unit, run;
 	uint16_t stmt;
+};
+
+/* A statement that reads or writes memory. */
+struct wet_access {
+	uint16_t stmt; /* in the node */
+	uint8_t n_loads, n_stores;
+	bool string; /* it makes more definitions, as many as it is told each time */
 };
 
 struct wet_node {
@@ -32,13 +40,16 @@ struct wet_node {
 	uint64_t n_inner;	  /* edges between its statements by registers: all inferred */
 	struct wet_outer *outer;
 	uint32_t n_outer;
-	uint32_t *load_edges; /* of each load the same */
+	struct wet_access *accesses;
+	uint32_t n_accesses;
+	uint32_t *load_edges; /* of each load: as of wet_outer */
 	struct wet_last *last;
 	uint32_t n_last;
 	struct wet_group *groups;
 	uint32_t n_groups;
 	uint16_t *order;	/* its values, those of a group together */
 	uint32_t *next, n_next; /* nodes that were executed behind it */
+	uint32_t after;		/* the last one */
 };
 
 struct wet_stmt {

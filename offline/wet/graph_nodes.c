@@ -47,7 +47,7 @@ static uint64_t look_at_reads(struct looking *l, struct wet_node *n, const struc
 			n->n_inner += l->stmt[u] != before;
 			before = l->stmt[u];
 		} else if (l->n_outer < sizeof(l->outer) / sizeof(*l->outer)) {
-			l->outer[l->n_outer++] = (struct wet_outer){s, u, 0};
+			l->outer[l->n_outer++] = (struct wet_outer){s, u, 1, 0};
 		}
 	}
 	return inputs;
@@ -91,49 +91,86 @@ static bool make_groups(struct wet_node *n, const struct looking *l)
 	return fine;
 }
 
+/* Of the outer registers, from which on how many are alike. */
+static void find_runs(struct wet_outer *outer, uint32_t n)
+{
+	for (uint32_t i = n; i-- > 1;)
+		if (outer[i - 1].stmt == outer[i].stmt && outer[i - 1].unit + 1 == outer[i].unit)
+			outer[i - 1].run = outer[i].run + 1;
+}
+
+static void list_last(struct wet_node *n, const uint16_t *stmt)
+{
+	for (unsigned u = 0; u < WET_UNITS; u++) {
+		struct wet_last *last = n->n_last ? &n->last[n->n_last - 1] : NULL;
+		if (!stmt[u])
+			continue;
+		if (last && last->stmt == stmt[u] - 1 && last->unit + last->run == u)
+			last->run++;
+		else
+			n->last[n->n_last++] = (struct wet_last){u, 1, stmt[u] - 1};
+	}
+}
+
+static bool room_for_stmts(struct wet_graph *g, uint32_t n)
+{
+	if (g->n_stmts + n <= g->room_stmts)
+		return true;
+	size_t room = 2 * g->room_stmts + n + 1024;
+	uint32_t *node_of = realloc(g->node_of, room * sizeof(*node_of));
+	g->node_of = node_of ? node_of : g->node_of;
+	struct wet_stmt *stmts = realloc(g->stmts, room * sizeof(*stmts));
+	g->stmts = stmts ? stmts : g->stmts;
+	g->room_stmts = node_of && stmts ? room : g->room_stmts;
+	return node_of && stmts;
+}
+
+/* Returns how many loads an execution has. */
+static uint32_t look_at_all(struct wet_graph *g, struct looking *l, struct wet_node *n,
+			    const struct wet_step *steps, uint32_t n_blocks)
+{
+	uint32_t s = 0, n_loads = 0;
+	for (uint32_t i = 0; i < n_blocks; i++)
+		for (unsigned k = 0; k < steps[i].block->n_insns; k++, s++) {
+			const struct dep_insn *d = &steps[i].block->insns[k];
+			look(l, n, d, s);
+			n_loads += d->n_loads;
+			if (d->n_loads || d->n_stores || d->string)
+				n->accesses[n->n_accesses++] =
+					(struct wet_access){s, d->n_loads, d->n_stores, d->string};
+			g->stmts[n->first_stmt + s] =
+				(struct wet_stmt){steps[i].block->block->insns[k].ip, d->n_results};
+			g->node_of[n->first_stmt + s] = n - g->nodes;
+		}
+	return n_loads;
+}
+
 bool wet_graph_make_node(struct wet_graph *g, struct wet_node *n, const struct wet_step *steps,
 			 uint32_t n_blocks)
 {
 	struct looking *l = calloc(1, sizeof(*l));
-	uint32_t s = 0, n_loads = 0;
 	*n = (struct wet_node){.first_stmt = g->n_stmts};
 	for (uint32_t i = 0; i < n_blocks; i++) {
 		n->n_stmts += steps[i].block->n_insns;
 		n->n_values += steps[i].block->n_results;
 	}
+	n->accesses = malloc((n->n_stmts + 1) * sizeof(*n->accesses));
+	n->last = malloc(WET_UNITS * sizeof(*n->last));
 	if (l)
 		l->value_inputs = calloc(n->n_values + 1, sizeof(*l->value_inputs));
-	if (g->n_stmts + n->n_stmts > g->room_stmts) {
-		size_t room = 2 * g->room_stmts + n->n_stmts + 1024;
-		uint32_t *node_of = realloc(g->node_of, room * sizeof(*node_of));
-		g->node_of = node_of ? node_of : g->node_of;
-		struct wet_stmt *stmts = realloc(g->stmts, room * sizeof(*stmts));
-		g->stmts = stmts ? stmts : g->stmts;
-		g->room_stmts = node_of && stmts ? room : g->room_stmts;
+	bool fine = l && l->value_inputs && n->accesses && n->last && room_for_stmts(g, n->n_stmts);
+	if (fine) {
+		uint32_t n_loads = look_at_all(g, l, n, steps, n_blocks);
+		n->load_edges = calloc(n_loads + 1, sizeof(*n->load_edges));
+		n->outer = malloc((l->n_outer + 1) * sizeof(*n->outer));
+		fine = make_groups(n, l) && n->load_edges && n->outer;
 	}
-	bool fine = l && l->value_inputs && g->n_stmts + n->n_stmts <= g->room_stmts;
-	for (uint32_t i = 0; fine && i < n_blocks; i++)
-		for (unsigned k = 0; k < steps[i].block->n_insns; k++, s++) {
-			look(l, n, &steps[i].block->insns[k], s);
-			n_loads += steps[i].block->insns[k].n_loads;
-			g->stmts[g->n_stmts + s] =
-				(struct wet_stmt){steps[i].block->block->insns[k].ip,
-						  steps[i].block->insns[k].n_results};
-		}
-	fine = fine && make_groups(n, l);
-	for (uint32_t i = 0; fine && i < n->n_stmts; i++)
-		g->node_of[g->n_stmts + i] = n - g->nodes;
-	n->outer = fine ? malloc((l->n_outer + 1) * sizeof(*n->outer)) : NULL;
-	n->last = fine ? malloc(WET_UNITS * sizeof(*n->last)) : NULL;
-	n->load_edges = fine ? calloc(n_loads + 1, sizeof(*n->load_edges)) : NULL;
-	fine = fine && n->outer && n->last && n->load_edges;
 	if (fine) {
 		g->n_stmts += n->n_stmts;
 		memcpy(n->outer, l->outer, l->n_outer * sizeof(*n->outer));
 		n->n_outer = l->n_outer;
-		for (unsigned u = 0; u < WET_UNITS; u++)
-			if (l->stmt[u])
-				n->last[n->n_last++] = (struct wet_last){u, l->stmt[u] - 1};
+		find_runs(n->outer, n->n_outer);
+		list_last(n, l->stmt);
 	}
 	if (l)
 		free(l->value_inputs);

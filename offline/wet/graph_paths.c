@@ -58,48 +58,54 @@ static void put_loads(struct wet_graph *g, const struct wet_batch *b, uint32_t n
 static void put_memory(struct wet_graph *g, const struct wet_batch *b, uint32_t node,
 		       const struct path *p)
 {
+	struct wet_node *n = &g->nodes[node];
 	const uint32_t *load = p->loads, *string = p->made;
-	uint32_t def = p->steps->def, s = g->nodes[node].first_stmt + 1;
-	uint32_t *edges = g->nodes[node].load_edges, first = s, now = g->nodes[node].executions;
-	for (uint32_t i = 0; i < p->n_blocks; i++) {
-		const struct dep_block *block = p->steps[i].block;
-		if (!block->n_accesses && !block->slow) {
-			s += block->n_insns;
-			continue;
-		}
-		for (unsigned k = 0; k < block->n_insns; k++, s++) {
-			const struct dep_insn *d = &block->insns[k];
-			uint32_t made = d->n_stores;
-			if (d->string)
-				made += *string++;
-			if (d->n_loads)
-				put_loads(g, b, node, s - first, load, d->n_loads, edges);
-			load += d->n_loads;
-			edges += d->n_loads;
-			for (uint32_t m = 0; m < made; m++)
-				wet_makers_set(&g->makers, ++def, (struct wet_maker){s, now});
-		}
+	uint32_t def = p->steps->def, *edges = n->load_edges;
+	for (uint32_t i = 0; i < n->n_accesses; i++) {
+		const struct wet_access *a = &n->accesses[i];
+		uint32_t made = a->n_stores;
+		if (a->string)
+			made += *string++;
+		if (a->n_loads)
+			put_loads(g, b, node, a->stmt, load, a->n_loads, edges);
+		load += a->n_loads;
+		edges += a->n_loads;
+		for (uint32_t m = 0; m < made; m++)
+			wet_makers_set(
+				&g->makers, ++def,
+				(struct wet_maker){n->first_stmt + a->stmt + 1, n->executions});
 	}
 }
 
+static inline bool same_maker(const struct wet_maker *a, const struct wet_maker *b)
+{
+	return a->stmt == b->stmt && a->time == b->time;
+}
+
+/* One edge for units in a row that have the same maker: the first one's. */
 static void put_registers(struct wet_graph *g, uint32_t node)
 {
 	struct wet_node *n = &g->nodes[node];
 	const struct wet_maker *before = NULL;
 	uint32_t stmt = UINT32_MAX;
-	for (uint32_t i = 0; i < n->n_outer; i++) {
-		const struct wet_maker *from = &g->units[n->outer[i].unit];
-		bool same = before && stmt == n->outer[i].stmt && before->stmt == from->stmt &&
-			    before->time == from->time;
-		if (!same)
-			put_edge(g, node, n->outer[i].stmt, n->outer[i].unit, from,
-				 &n->outer[i].edge);
+	for (uint32_t i = 0; i < n->n_outer;) {
+		struct wet_outer *o = &n->outer[i];
+		const struct wet_maker *from = &g->units[o->unit];
+		uint32_t run = 1;
+		if (!before || stmt != o->stmt || !same_maker(before, from))
+			put_edge(g, node, o->stmt, o->unit, from, &o->edge);
 		before = from;
-		stmt = n->outer[i].stmt;
+		stmt = o->stmt;
+		while (run < o->run && same_maker(from, from + run))
+			run++;
+		i += run;
 	}
-	for (uint32_t i = 0; i < n->n_last; i++)
-		g->units[n->last[i].unit] =
-			(struct wet_maker){n->first_stmt + n->last[i].stmt + 1, n->executions};
+	for (uint32_t i = 0; i < n->n_last; i++) {
+		struct wet_maker by = {n->first_stmt + n->last[i].stmt + 1, n->executions};
+		struct wet_maker *to = &g->units[n->last[i].unit];
+		for (unsigned k = 0; k < n->last[i].run; k++)
+			to[k] = by;
+	}
 	g->totals.dependences += n->n_inner;
 }
 
@@ -117,11 +123,12 @@ static bool put_next(struct wet_graph *g, uint32_t node)
 	struct wet_node *last = g->last != UINT32_MAX ? &g->nodes[g->last] : NULL;
 	g->first = last ? g->first : node;
 	g->last = node;
-	for (uint32_t i = 0; last && i < last->n_next; i++)
+	if (!last || (last->n_next && last->after == node))
+		return true;
+	last->after = node;
+	for (uint32_t i = 0; i < last->n_next; i++)
 		if (last->next[i] == node)
 			return true;
-	if (!last)
-		return true;
 	uint32_t *next = realloc(last->next, (last->n_next + 1) * sizeof(*next));
 	if (!next)
 		return false;
@@ -169,7 +176,8 @@ static void end_path(struct wet_graph *g, struct wet_batch *b, struct path *p)
 	p->steps = NULL;
 	if (!path.steps || g->no_memory)
 		return;
-	uint32_t number = wet_paths_end(&g->paths, &fresh);
+	uint32_t likely = g->last != UINT32_MAX ? g->nodes[g->last].after : UINT32_MAX;
+	uint32_t number = wet_paths_end(&g->paths, likely, &fresh);
 	if (number == UINT32_MAX || !room_for_node(g, number) ||
 	    (fresh && !wet_graph_make_node(g, &g->nodes[number], path.steps, path.n_blocks)) ||
 	    !put_next(g, number) ||
@@ -213,7 +221,7 @@ void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
 			end_path(g, b, &p);
 		if (!p.steps)
 			p = (struct path){s, 0, loads, made, result, 0, false};
-		wet_paths_add(&g->paths, s->block->block->number, s->block->ip);
+		wet_paths_add(&g->paths, s->block->number, s->block->ip);
 		uint8_t last = s->block->last_kind;
 		p.ends = last == VALUE_INSN_CALL || last == VALUE_INSN_CALL_IND ||
 			 last == VALUE_INSN_RET;

@@ -49,9 +49,12 @@ static bool make_room(struct wet_edges *e)
 	}
 	if (e->n == e->room) {
 		uint32_t room = e->room ? 2 * e->room : 256;
-		struct wet_edge *at = realloc(e->at, room * sizeof(*at));
+		struct wet_edge *at = aligned_alloc(_Alignof(struct wet_edge), room * sizeof(*at));
 		if (!at)
 			return false;
+		if (e->n)
+			memcpy(at, e->at, e->n * sizeof(*at));
+		free(e->at);
 		e->at = at;
 		e->room = room;
 	}

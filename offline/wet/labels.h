@@ -10,8 +10,10 @@
 
 #define WET_CONTROL 511
 
+/* Two lines of the cache, of which one does while it has no labels of its own. */
 struct wet_edge {
-	uint32_t to, from; /* statements: consumer and producer */
+	_Alignas(64) uint32_t to; /* statements: consumer */
+	uint32_t from;		  /* and producer */
 	uint32_t to_node, from_node;
 	uint32_t operand; /* of the consumer: a register, memory, or WET_CONTROL: who decided */
 	bool inferred;	  /* no label: in every execution of its node, from the same one */
@@ -21,6 +23,8 @@ struct wet_edge {
 	uint32_t last[2]; /* its last label */
 	struct wet_growing times[2]; /* its own labels: of the consumer, of the producer */
 };
+
+_Static_assert(sizeof(struct wet_edge) == 128, "see above");
 
 /* An edge that got labels of its own in the execution that is being told. Those before, @n, are the
  * first of edge @like - 1, or (0) those of an inferred edge. */

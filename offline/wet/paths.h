@@ -36,8 +36,8 @@ static inline void wet_paths_add(struct wet_paths *p, uint32_t block, uint64_t a
 	p->now[p->n_now++] = block;
 	p->last = addr;
 }
-/* The path is over: its node, a new one (*@fresh) or one that was seen. UINT32_MAX: out of memory.
- */
-uint32_t wet_paths_end(struct wet_paths *p, bool *fresh);
+/* The path is over: its node, a new one (*@fresh) or one that was seen. @likely: the node that is
+ * looked at first, if there is one of that number. UINT32_MAX: out of memory. */
+uint32_t wet_paths_end(struct wet_paths *p, uint32_t likely, bool *fresh);
 
 #endif

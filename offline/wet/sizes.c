@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRIAL = 1024, WALKED_MAX = 1 << 22 };
+enum { TRIAL = 1024, WALKED_MAX = 1 << 20 };
 
 struct sizing {
 	struct wet_sizes *out;

@@ -27,7 +27,7 @@ struct wet_sizes {
 	uint64_t bytes[WET_STORES];
 	double step_ns[2];			/* of a predictor, of a block */
 	uint64_t edge_labels, edge_labels_kept; /* pairs of timestamps */
-	uint64_t walked;	      /* nodes, in each direction: the first 2^22 at most */
+	uint64_t walked;	      /* nodes, in each direction: the first 2^20 at most */
 	double forward_s, backward_s; /* of their timestamps, compressed */
 	bool walk_right;	      /* it was the control flow, both ways */
 };

@@ -44,7 +44,7 @@ static void execute(struct counting *c, uint32_t block)
 {
 	bool fresh;
 	if (c->paths.n_now && !wet_paths_goes_on(&c->paths, block)) {
-		assert_int_not_equal(wet_paths_end(&c->paths, &fresh), UINT32_MAX);
+		assert_int_not_equal(wet_paths_end(&c->paths, UINT32_MAX, &fresh), UINT32_MAX);
 		c->timestamps++;
 	}
 	wet_paths_add(&c->paths, block, block);
@@ -64,7 +64,7 @@ static void timestamps_of_paths(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		for (uint32_t k = 0; k < lengths[order[i]]; k++)
 			execute(&c, k ? 10 * k + skips[order[i]] : 1);
-	wet_paths_end(&c.paths, &fresh);
+	wet_paths_end(&c.paths, 0, &fresh);
 	c.timestamps++;
 	assert_int_equal(c.blocks, 103);
 	assert_int_equal(c.timestamps, 10);
