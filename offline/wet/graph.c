@@ -10,18 +10,65 @@ enum { BATCH_STEPS = 1 << 14, DEFS_KEPT_MIN = 1 << 21 };
 
 /* --- threads --------------------------------------------------------------------------------- */
 
+/* Tuples that are looked up together. */
+enum { TUPLES = 64 };
+struct tuples {
+	struct {
+		struct wet_group *group;
+		const uint64_t *values;
+		uint64_t hash;
+		bool far;
+	} at[TUPLES];
+	uint32_t n;
+	uint32_t n_values;
+	uint64_t values[2 * (UINT16_MAX + 1)];
+};
+
+static void add_tuples(struct wet_graph *g, struct tuples *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->at[i].far)
+			wet_group_near_tuple(t->at[i].group, t->at[i].hash);
+	for (uint32_t i = 0; i < t->n; i++)
+		g->values_no_memory |= !wet_group_add(g->press, t->at[i].group, t->at[i].values);
+	t->n = t->n_values = 0;
+}
+
+static void put_tuple(struct wet_graph *g, struct tuples *t, struct wet_group *group,
+		      const uint64_t *values)
+{
+	if (t->n == TUPLES) {
+		g->values_no_memory |= !wet_group_add(g->press, group, values);
+		return;
+	}
+	bool far = group->n_slots >= WET_GROUP_FAR;
+	uint64_t hash = far ? wet_group_hash(group, values) : 0;
+	if (far)
+		wet_group_near_slot(group, hash);
+	t->at[t->n].group = group;
+	t->at[t->n].values = values;
+	t->at[t->n].hash = hash;
+	t->at[t->n++].far = far;
+}
+
 static void put_values(struct wet_graph *g, struct wet_batch *b)
 {
+	struct tuples t;
+	t.n = t.n_values = 0;
 	for (uint32_t i = 0; i < b->paths.n && !g->values_no_memory; i++) {
 		const struct wet_path_values *p = &b->paths.at[i];
 		const uint64_t *results = b->results.at + p->first;
-		uint64_t values[UINT16_MAX + 1];
+		/* Those of a path with more groups than fit are added as they come. */
+		if (t.n + p->n_groups > TUPLES || t.n_values > UINT16_MAX)
+			add_tuples(g, &t);
+		uint64_t *of = t.values + t.n_values;
 		for (uint32_t k = 0; k < p->n_values; k++)
-			values[k] = results[p->order[k]];
-		const uint64_t *of = values;
+			of[k] = results[p->order[k]];
+		t.n_values += p->n_values;
 		for (uint32_t k = 0; k < p->n_groups; of += p->groups[k++].width)
-			g->values_no_memory |= !wet_group_add(g->press, &p->groups[k], of);
+			put_tuple(g, &t, &p->groups[k], of);
 	}
+	add_tuples(g, &t);
 }
 
 /* Works on each batch that is @before, and then it is @behind. */

@@ -67,12 +67,7 @@ static inline bool same(const uint64_t *a, const uint64_t *b, uint32_t n)
 static uint32_t *find(const struct wet_group *g, uint32_t *slots, size_t n_slots,
 		      const uint64_t *values)
 {
-	uint64_t h = 0;
-	for (uint32_t i = 0; i < g->width; i++) {
-		h = (h ^ values[i]) * 0x9e3779b97f4a7c15;
-		h ^= h >> 29;
-	}
-	for (size_t i = h >> 32 & (n_slots - 1);; i = (i + 1) & (n_slots - 1))
+	for (size_t i = wet_group_hash(g, values) & (n_slots - 1);; i = (i + 1) & (n_slots - 1))
 		if (!slots[i] ||
 		    same(g->uvals + (slots[i] - 1) * (size_t)g->width, values, g->width))
 			return &slots[i];

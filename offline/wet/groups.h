@@ -28,4 +28,27 @@ void wet_group_deinit(struct wet_group *g);
 /* One more execution; @values has the group's width. False: out of memory. */
 bool wet_group_add(struct wet_press *press, struct wet_group *g, const uint64_t *values);
 
+/* Of a group whose table does not stay in the cache, as it is looked up in: two steps before
+ * wet_group_add(), with others in between, so that memory is not waited for each time. */
+enum { WET_GROUP_FAR = 1 << 12 }; /* slots */
+static inline uint64_t wet_group_hash(const struct wet_group *g, const uint64_t *values)
+{
+	uint64_t h = 0;
+	for (uint32_t i = 0; i < g->width; i++) {
+		h = (h ^ values[i]) * 0x9e3779b97f4a7c15;
+		h ^= h >> 29;
+	}
+	return h >> 32;
+}
+static inline void wet_group_near_slot(const struct wet_group *g, uint64_t hash)
+{
+	__builtin_prefetch(&g->slots[hash & (g->n_slots - 1)]);
+}
+static inline void wet_group_near_tuple(const struct wet_group *g, uint64_t hash)
+{
+	uint32_t slot = g->slots[hash & (g->n_slots - 1)];
+	if (slot)
+		__builtin_prefetch(&g->uvals[(slot - 1) * (size_t)g->width]);
+}
+
 #endif

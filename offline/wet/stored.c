@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRIAL = 1024, BLOCKS_FROM = 256, PREDICTED_MAX = 1 << 24 };
+enum { TRIAL = 1024, BLOCKS_FROM = 256, PREDICTED_MAX = 1 << 24, MEASURED = 5 };
 
 struct wet_packer {
 	struct wet_blocks *work;
@@ -31,6 +31,33 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The best of several times: another program may have been in between. */
+static void measure_stream(struct wet_packer *p, struct wet_stream *w)
+{
+	for (int i = 0; i < MEASURED; i++) {
+		uint64_t v;
+		double start = now();
+		while (wet_stream_next(w, &v))
+			;
+		while (wet_stream_previous(w, &v))
+			;
+		double ns = 1e9 * (now() - start) / (2.0 * WET_BLOCK);
+		p->predictor_ns = !i || ns < p->predictor_ns ? ns : p->predictor_ns;
+	}
+}
+
+/* A step is a part of what a block costs. */
+static void measure_block(struct wet_packer *p, uint64_t *values)
+{
+	struct wet_block block = wet_block_pack(p->work, values, WET_BLOCK);
+	for (int i = 0; i < MEASURED; i++) {
+		double start = now();
+		wet_block_unpack(p->work, &block, values, WET_BLOCK);
+		double ns = 1e9 * (now() - start) / WET_BLOCK + 1;
+		p->block_ns = !i || ns < p->block_ns ? ns : p->block_ns;
+	}
+}
+
 /* On a stream that both can do: numbers that grow by few different steps. */
 static bool measure_steps(struct wet_packer *p)
 {
@@ -39,18 +66,9 @@ static bool measure_steps(struct wet_packer *p)
 	for (size_t i = 0; values && i < WET_BLOCK; i++)
 		values[i] = v += steps[i % sizeof(steps)];
 	struct wet_stream *w = values ? wet_stream_new(WET_STRIDE, 4, 4, values, WET_BLOCK) : NULL;
-	double start = now();
-	for (size_t i = 0; w && i < WET_BLOCK; i++)
-		wet_stream_next(w, &v);
-	for (size_t i = 0; w && i < WET_BLOCK; i++)
-		wet_stream_previous(w, &v);
-	p->predictor_ns = 1e9 * (now() - start) / (2.0 * WET_BLOCK);
-	/* A step is a part of what a block costs. */
 	if (w) {
-		struct wet_block block = wet_block_pack(p->work, values, WET_BLOCK);
-		start = now();
-		wet_block_unpack(p->work, &block, values, WET_BLOCK);
-		p->block_ns = 1e9 * (now() - start) / WET_BLOCK + 1;
+		measure_stream(p, w);
+		measure_block(p, values);
 	}
 	wet_stream_free(w);
 	free(values);
@@ -122,15 +140,17 @@ static double cost_of_blocks(const struct wet_packer *p)
 	return p->block_ns / p->predictor_ns;
 }
 
-/* Whether a stream's beginning says that no predictor comes near the blocks. */
-static bool is_for_blocks(struct wet_packer *p, const uint64_t *values, size_t n, bool *no_memory)
+/* Whether a stream's beginning says that no predictor comes near the blocks. Each has a bit a value
+ * at least. *@best: the one that is best there, unless it says so. */
+static bool is_for_blocks(struct wet_packer *p, const uint64_t *values, size_t n,
+			  struct wet_choice *best, bool *no_memory)
 {
-	struct wet_choice best;
-	if (n < 2 * TRIAL)
-		return false;
-	*no_memory |= !wet_stream_choose(values, TRIAL, &best);
-	return !*no_memory &&
-	       2 * cost_of_blocks(p) * (double)in_blocks(p, values, TRIAL) < (double)best.bits / 8;
+	double blocks =
+		n < 2 * TRIAL ? 0 : 2 * cost_of_blocks(p) * (double)in_blocks(p, values, TRIAL);
+	if (n > PREDICTED_MAX || (n >= 2 * TRIAL && blocks < (double)TRIAL / 8))
+		return true;
+	*no_memory |= !wet_stream_choose(values, n < TRIAL ? n : TRIAL, best);
+	return !*no_memory && n >= 2 * TRIAL && blocks < (double)best->bits / 8;
 }
 
 static unsigned bytes_of(uint64_t value)
@@ -161,13 +181,13 @@ bool wet_packer_put(struct wet_packer *p, const uint64_t *values, size_t n, stru
 		    enum wet_store *store)
 {
 	bool no_memory = false;
-	bool blocks = n > PREDICTED_MAX || is_for_blocks(p, values, n, &no_memory);
-	bool predicted = n > 2 && !blocks && !no_memory;
+	struct wet_choice choice;
+	bool predicted = n > 2 && !is_for_blocks(p, values, n, &choice, &no_memory) && !no_memory;
 	unsigned width = width_of(values, n);
 	size_t best = n * width + 1;
 	struct bytes saved = {0};
 	*store = WET_STORE_RAW;
-	struct wet_stream *w = predicted ? wet_stream_best(values, n, TRIAL) : NULL;
+	struct wet_stream *w = predicted ? wet_stream_chosen(&choice, values, n) : NULL;
 	no_memory |= predicted && !w;
 	if (w)
 		wet_stream_save(w, &saved);
@@ -224,10 +244,11 @@ bool wet_packer_put_blocks(struct wet_packer *p, const struct wet_block *blocks,
 		all |= b->all;
 		bytes += b->packed + 7;
 	}
+	struct wet_choice choice;
 	bool predicts = n < 2 * TRIAL;
-	if (!predicts && n <= PREDICTED_MAX) {
+	if (!predicts) {
 		fine = wet_block_unpack(p->work, &blocks[0], trial, TRIAL);
-		predicts = fine && !is_for_blocks(p, trial, n, &no_memory);
+		predicts = fine && !is_for_blocks(p, trial, n, &choice, &no_memory);
 	}
 	if (!fine || no_memory)
 		return false;

@@ -322,12 +322,18 @@ bool wet_stream_choose(const uint64_t *values, size_t n, struct wet_choice *out)
 	return true;
 }
 
+struct wet_stream *wet_stream_chosen(const struct wet_choice *choice, const uint64_t *values,
+				     size_t n)
+{
+	return wet_stream_new(choice->predictor, choice->context, table_bits_for(n), values, n);
+}
+
 struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial)
 {
 	struct wet_choice best;
 	if (!wet_stream_choose(values, n < trial ? n : trial, &best))
 		return NULL;
-	return wet_stream_new(best.predictor, best.context, table_bits_for(n), values, n);
+	return wet_stream_chosen(&best, values, n);
 }
 
 /* --- as bytes: all of it is in the right side then -------------------------------------------- */

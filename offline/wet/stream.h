@@ -39,6 +39,9 @@ struct wet_choice {
 	unsigned context;
 };
 bool wet_stream_choose(const uint64_t *values, size_t n, struct wet_choice *out);
+/* By that one. */
+struct wet_stream *wet_stream_chosen(const struct wet_choice *choice, const uint64_t *values,
+				     size_t n);
 /* By the one that compresses the first @trial of the values best. */
 struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial);
 void wet_stream_free(struct wet_stream *stream);
