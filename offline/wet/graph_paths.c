@@ -228,7 +228,9 @@ void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
 		p.n_blocks++;
 		p.n_results += s->block->n_results;
 		result += s->block->n_results;
-		loads += s->block->n_loads;
+		for (const uint32_t *end = loads + s->block->n_loads; loads < end; loads++)
+			if (!(*loads & DEP_LOAD_MANY))
+				wet_makers_near(&g->makers, *loads);
 		made += s->block->n_strings;
 		g->totals.blocks++;
 	}

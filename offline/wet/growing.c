@@ -69,7 +69,7 @@ static void *work(void *ctx)
 		else
 			free(job.numbers);
 		p->done++;
-		pthread_cond_signal(&p->less);
+		pthread_cond_broadcast(&p->less);
 	}
 	pthread_mutex_unlock(&p->lock);
 	wet_blocks_free(blocks);

@@ -33,12 +33,26 @@ bool wet_makers_room(struct wet_makers *makers, uint32_t last);
  */
 bool wet_makers_keep(struct wet_makers *makers, uint32_t old, const uint32_t *live, size_t n);
 
+static inline uint32_t wet_makers_hash(const struct wet_makers *m, uint32_t def)
+{
+	return def * 0x9e3779b1u >> 7 & (m->n_slots - 1);
+}
+
 static inline struct wet_old_maker *wet_makers_slot(const struct wet_makers *m, uint32_t def)
 {
-	uint32_t i = def * 0x9e3779b1u >> 7 & (m->n_slots - 1);
+	uint32_t i = wet_makers_hash(m, def);
 	while (m->kept[i].def && m->kept[i].def != def)
 		i = (i + 1) & (m->n_slots - 1);
 	return &m->kept[i];
+}
+
+/* @def is going to be asked for: then memory is not waited for. */
+static inline void wet_makers_near(const struct wet_makers *m, uint32_t def)
+{
+	if (def > m->old)
+		__builtin_prefetch(&m->recent[def - m->old - 1]);
+	else if (m->n_slots)
+		__builtin_prefetch(&m->kept[wet_makers_hash(m, def)]);
 }
 
 /* One that was made room for. */

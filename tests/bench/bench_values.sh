@@ -6,17 +6,17 @@
 #
 # Of a program: processor time alone (the median of ROUNDS=3), and what is added by levels calls, paths
 # and values (--check-every 64: what values need and no more), once each; captured bytes for 1,000
-# instructions; instructions a second executed again, without a trace and with all dependences; from
+# instructions; instructions a second executed again (of MILLIONS=100), without a trace and with all dependences; from
 # a snapshot to a point 10^8 instructions behind it; a step back, the median and the longest. Of a
 # server that serves, attached to: the share of its requests that is left after one such load. WET=1 has the WET of what
-# gzip and lua did as well, of its first WET_MILLIONS=100. SCALE=1 divides the work.
+# gzip and lua did as well, of its first WET_MILLIONS=1000. SCALE=1 divides the work.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 pieces='gzip lua bc sqlite3 redis nginx'
 . tests/bench/lib.sh
 . tests/bench/servers.sh
 needs_recording
-rounds=${ROUNDS:-3} scale=${SCALE:-1} wet=${WET:-1} millions=${WET_MILLIONS:-100} failed=0
+rounds=${ROUNDS:-3} scale=${SCALE:-1} wet=${WET:-1} millions=${MILLIONS:-100} wet_millions=${WET_MILLIONS:-1000} failed=0
 
 prepare() { # NAME: sets program and args
 	args=() more=()
@@ -100,9 +100,13 @@ asked() { # NAME NUMBER WORDS OPERATOR BOUND
 	record "values-$1" values "$2" "$v" "${3%% *}"
 }
 of_wet() { # NAME
-	/usr/bin/env time -f '%U %S %M' "$PUGMARK" wet --window "0:${millions}000000" "$tmp/rec.values" >"$tmp/wet" 2>"$tmp/err"
+	/usr/bin/env time -f '%U %S %M %e' "$PUGMARK" wet --window "0:${wet_millions}000000" -o "$tmp/made.wet" "$tmp/rec.values" >"$tmp/wet" 2>"$tmp/err"
+	rm -f "$tmp/made.wet"
 	sed -nE '/^(statements|uncompressed \/|bytes for|made in|control flow)/s/^/  wet: /p' "$tmp/wet"
-	awk '{ printf "  wet: %.1f s of processor, %d MB at most\n", $1 + $2, $3 / 1024 }' "$tmp/err"
+	awk '{ printf "cpu %.1f\nseconds %.1f\nmb %d\n", $1 + $2, $4, $3 / 1000 }' "$tmp/err" >"$tmp/speed"
+	printf '  wet: %s s of processor\n' "$(number cpu)"
+	asked "$1" seconds "s for the WET of $wet_millions M instructions" '<' 60
+	asked "$1" mb 'MB at most' '<' 2000
 }
 
 rate_redis() {
