@@ -482,15 +482,24 @@ bool dep_build_live(const struct dep_build *b, struct dep_words *to)
 	return !l.no_memory;
 }
 
-/* The last item stays: what comes next is understood by it (was_inside()). */
+/* The last item stays, with its event: what comes next is understood by it (was_inside()). */
 void dep_build_forget(struct dep_build *b)
 {
 	struct dep_trace *t = &b->trace;
-	t->loads.n = t->many.n = t->strings.n = 0;
-	if (t->items.n) {
-		t->items.at[0] = t->items.at[t->items.n - 1];
-		t->items.n = 1;
+	uint32_t item = t->items.n ? t->items.at[t->items.n - 1] : 0;
+	t->loads.n = t->many.n = t->strings.n = t->sources.n = 0;
+	t->n_events = t->n_runs = t->n_moved = t->n_moved_runs = t->n_bytes = t->n_foreign = 0;
+	for (int fd = 0; fd < DEP_FDS; fd++)
+		b->streams[fd].n_given = 0;
+	if (!t->items.n)
+		return;
+	if (item & DEP_ITEM_EVENT) {
+		t->events[0] = t->events[item & ~DEP_ITEM_EVENT];
+		t->n_events = 1;
+		item = DEP_ITEM_EVENT;
 	}
+	t->items.at[0] = item;
+	t->items.n = 1;
 }
 
 const struct dep_trace *dep_build_trace(const struct dep_build *b)

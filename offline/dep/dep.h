@@ -171,7 +171,8 @@ void dep_build_pauses(struct dep_build *build, void (*fn)(void *ctx, struct dep_
 /* In a pause: adds the definitions that some byte of memory has to @to, some more than once. A load
  * can read no others from now on but those of events. False: out of memory. */
 bool dep_build_live(const struct dep_build *build, struct dep_words *to);
-/* In a pause: gives up the words of items, loads and strings, whose numbers begin again, for who
+/* In a pause: gives up the trace so far but its blocks, its marks and what was read and written as
+ * text: items, loads, events and what they have begin again from 0, definitions do not. For who
  * only watches. */
 void dep_build_forget(struct dep_build *build);
 /* What was built so far; borrowed. */
