@@ -311,7 +311,8 @@ static void makers_of_old_definitions(void **state)
 		uint32_t old = made, n = 0;
 		for (uint32_t last = made + N / 10; made < last;) {
 			assert_true(wet_makers_room(&m, last));
-			all[++made] = (struct wet_maker){random_number(&seed) % 3, made};
+			made++;
+			all[made] = (struct wet_maker){random_number(&seed) % 3, made};
 			lives[made] = true;
 			if (all[made].stmt)
 				wet_makers_set(&m, made, all[made]);
