@@ -114,25 +114,34 @@ enum commit commit_called_by_handler(struct parser *p, struct lookahead *la,
 	return COMMIT_GO_ON;
 }
 
+/* Go: whether the frame of @module at @cfa, which returns to @ret, can be of what the last handler
+ * has made the thread go on in; in *@c what is open then. */
+static bool is_injected(const struct parser *p, uint16_t module, uint64_t cfa, uint64_t ret,
+			struct candidate *c)
+{
+	const struct interruption *h = parser_handler(p);
+	struct place at;
+	c->injected.n = p->n;
+	c->injected.ahead = false;
+	if (!p->tables[module]->go_runtime || !p->held_sp || p->held_sp != cfa || !p->n ||
+	    !parser_place_at(p, cfa, ret, 0, &at) || at.func == PUGMARK_NONE)
+		return false;
+	if (h && h->handler.sp == cfa) {
+		if (!h->handler.settled || !h->frame || !parser_can_end(p, h->frame))
+			return false;
+		c->injected.n = h->frame;
+		c->injected.ahead = h->handler.settled == SETTLED_AHEAD;
+	}
+	return true;
+}
+
 void ask_injected(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
-	const struct interruption *h = parser_handler(p);
-	struct candidate c = {
-		.cause = CAUSE_INJECTED, .unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
-	struct place at;
-	if (!p->tables[e->module]->go_runtime || la->entered == PUGMARK_NONE || !la->own_cfa ||
-	    !p->held_sp || p->held_sp != pugmark_event_cfa(e) || !p->n ||
-	    !parser_place_at(p, pugmark_event_cfa(e), pugmark_event_ret(e), 0, &at) ||
-	    at.func == PUGMARK_NONE)
-		return;
-	if (h && h->handler.sp == pugmark_event_cfa(e)) {
-		if (!h->handler.settled || !h->frame || !parser_can_end(p, h->frame))
-			return;
-		c.injected.n = h->frame;
-		c.injected.ahead = h->handler.settled == SETTLED_AHEAD;
-	}
-	candidate_add(set, &c);
+	struct candidate c = {.cause = CAUSE_INJECTED, .unsaid = PUGMARK_CAUSE_NONE};
+	if (la->entered != PUGMARK_NONE && la->own_cfa &&
+	    is_injected(p, e->module, pugmark_event_cfa(e), pugmark_event_ret(e), &c))
+		candidate_add(set, &c);
 }
 
 enum commit commit_injected(struct parser *p, struct lookahead *la, const struct candidate *c,
@@ -147,6 +156,26 @@ enum commit commit_injected(struct parser *p, struct lookahead *la, const struct
 	return COMMIT_GO_ON;
 }
 
+/* Go: a signal finds the thread at the entry of what the handler before has made it go on in, which
+ * no event has told yet. Opens that. */
+static bool settle_injected(struct parser *p, const struct pugmark_witness_event *e)
+{
+	struct candidate c;
+	struct place at;
+	uint64_t ret;
+	if (!parser_place_at(p, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &at) ||
+	    !parser_is_entry(p, &at) || !stack_word(e, at.cfa - 8, &ret) ||
+	    !is_injected(p, at.module, at.cfa, ret, &c))
+		return false;
+	uint32_t first = PUGMARK_NONE;
+	struct pugmark_witness_event entry = {.time_ns = e->time_ns, .module = at.module};
+	entry.arm.witness.cfa = at.cfa;
+	entry.arm.witness.ret = ret;
+	struct lookahead la = {.e = &entry, .entered = at.func, .own_cfa = true};
+	commit_injected(p, &la, &c, &first);
+	return true;
+}
+
 /* Brings the thread to where the signal finds it, by what is open on the current stack. */
 static enum settled settle_here(struct parser *p, const struct pugmark_witness_event *e)
 {
@@ -154,7 +183,7 @@ static enum settled settle_here(struct parser *p, const struct pugmark_witness_e
 	enum settled settled =
 		settle_ask(p, e, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &how);
 	settle_commit(p, how);
-	return settled;
+	return settled || !settle_injected(p, e) ? settled : SETTLED;
 }
 
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)

@@ -67,6 +67,9 @@ static void follow_move(struct parser *p, const struct lookahead *la)
 		f->cfa += f->cfa ? by : 0;
 		f->call_cfa += f->call_cfa ? by : 0;
 	}
+	/* So is what the innermost of them has called, which lies right inside of it. */
+	if (n < p->n && p->stack[n].boundary == BELOW_CALL)
+		p->stack[n].cfa += p->stack[n].cfa ? by : 0;
 	p->bottom += p->bottom ? by : 0;
 }
 
@@ -254,12 +257,13 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 			.announced = true,
 		};
 	}
-	if (!begin_context(p, pugmark_event_cfa(e))) {
+	bool root = n < FRAMES_MAX && ((p->context_ret && frames[n].ret == p->context_ret) ||
+				       parser_is_bottom(p, &frames[n]));
+	/* Of a stack that this thread has left before, what it knew is no more. */
+	if (!begin_context(p, root ? frames[n].cfa : 0)) {
 		free(frames);
 		return COMMIT_FAILED;
 	}
-	bool root = n < FRAMES_MAX && ((p->context_ret && frames[n].ret == p->context_ret) ||
-				       parser_is_bottom(p, &frames[n]));
 	if (n == FRAMES_MAX)
 		n--;
 	frames[n].boundary = root ? BELOW_SWITCH : BELOW_GAP;
@@ -358,6 +362,19 @@ static enum commit land(struct parser *p, struct lookahead *la, uint32_t *first)
 						: COMMIT_FAILED;
 }
 
+/* The event follows in the context that is current now, once that has moved; or lands in it. */
+static enum commit go_on_moved(struct parser *p, struct lookahead *la, uint32_t *first)
+{
+	uint32_t level;
+	follow_move(p, la);
+	if (parser_find(p, la, &level, first) != FOUND_ONE) {
+		*first = PUGMARK_NONE;
+		return land(p, la, first);
+	}
+	parser_end_frames(p, level + 1);
+	return COMMIT_GO_ON;
+}
+
 enum commit commit_switch(struct parser *p, struct lookahead *la, const struct candidate *c,
 			  uint32_t *first)
 {
@@ -371,12 +388,10 @@ enum commit commit_switch(struct parser *p, struct lookahead *la, const struct c
 		stacks_go_back(p, c->stack.context);
 		return land(p, la, first);
 	case MOVED:
-		follow_move(p, la);
-		return land(p, la, first);
+		return go_on_moved(p, la, first);
 	case MOVED_BACK:
 		stacks_go_back(p, c->stack.context);
-		follow_move(p, la);
-		return land(p, la, first);
+		return go_on_moved(p, la, first);
 	case BEGIN_NEW:
 		return begin_new(p, la);
 	case TAKE_OVER:

@@ -14,6 +14,14 @@ static bool handlers_settled(const struct parser *p, uint32_t n)
 	return settled;
 }
 
+/* Whether the frames of handlers inside of the first @n have ended as handlers do. Go's runtime
+ * leaves none in another way: a panic begins in a function that the handler, once it has returned,
+ * makes the thread go on in. */
+static bool handlers_returned(const struct parser *p, uint32_t n)
+{
+	return p->tables[p->stack[n].module]->go_runtime || parser_ends_without_calls(p, n);
+}
+
 struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 {
 	struct silence at;
@@ -22,7 +30,7 @@ struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 	 * that, unless a call that does not show can have left the handler itself. */
 	uint32_t leaving = sure ? parser_leaving(p, true) : 0;
 	struct unwinding u = {.n = n, .open = leaving > n ? leaving : p->n};
-	if (u.open < p->n && !parser_ends_without_calls(p, u.open))
+	if (u.open < p->n && !handlers_returned(p, u.open))
 		return (struct unwinding){.n = n, .open = p->n};
 	u.sure = sure && ((silence_in(&at, p, u.open - 1) && silence_is_final(&at)) ||
 			  parser_call_is_last(p, u.open, n));
@@ -106,12 +114,27 @@ static uint32_t asked_from(const struct parser *p, const struct lookahead *la, u
 	return 0;
 }
 
+/* Go: whether another thread has gone on since in the stack of the event, of which frame @level is
+ * open here. The event comes back from a call that switches stacks, and that frame was left in
+ * another one. A panic lands behind none of these calls. */
+static bool went_on_elsewhere(const struct parser *p, const struct lookahead *la, uint32_t level)
+{
+	const struct pugmark_witness_event *e = la->e;
+	const struct frame *f = &p->stack[level];
+	const struct parse_tables *tables = p->tables[e->module];
+	uint32_t node = parse_tables_node_of(tables, e->site);
+	uint32_t call = parse_tables_return_to(tables, node_at(p, e->module, node)->addr);
+	return tables->go_runtime && call != PUGMARK_NONE &&
+	       node_at(p, e->module, call)->flags & PUGMARK_NODE_SWITCHES &&
+	       (f->cfa != pugmark_event_cfa(e) || f->node != call);
+}
+
 bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct candidate *c)
 {
 	struct stack_link links[STACK_LINKS_MAX];
 	uint32_t level;
 	int n = calls_up(p, la, links, &level);
-	if (n < 0)
+	if (n < 0 || went_on_elsewhere(p, la, level))
 		return false;
 	uint32_t open = n ? 0 : asked_from(p, la, level + 1);
 	c->cause = CAUSE_UNWINDING;

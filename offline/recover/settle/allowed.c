@@ -4,12 +4,8 @@
 
 bool settle_just_entered(const struct settling *s)
 {
-	const struct pugmark_plan *plan = s->p->plans[s->module];
-	if (s->func == PUGMARK_NONE || !(plan->funcs[s->func].flags & PUGMARK_PLAN_FUNC_ENTERED) ||
-	    plan->funcs[s->func].entry == PUGMARK_NONE)
-		return false;
-	const struct pugmark_plan_decision *d = &plan->decisions[plan->funcs[s->func].entry];
-	return d->n == 1 && plan->alternatives[d->first] == s->next;
+	struct place at = {.module = s->module, .func = s->func, .next = s->next};
+	return parser_is_entry(s->p, &at);
 }
 
 /* Inside of a call whose callee is not known, and of no other call of ours. */

@@ -38,9 +38,9 @@ static bool made_by(const struct settling *s, const struct frame *f, uint64_t cf
 	bool outside = f->cfa > link->cfa;
 	if (node_at(s->p, link->module, link->call)->site == PUGMARK_NONE)
 		return outside;
-	/* Its witness told where its callee's frame is. */
-	return (outside || !f->cfa) && f->node == link->call && f->module == link->module &&
-	       (!f->call_cfa || f->call_cfa == link->cfa);
+	/* Its witness told where its callee's frame is, on another stack as well. */
+	return (outside || !f->cfa || f->call_cfa) && f->node == link->call &&
+	       f->module == link->module && (!f->call_cfa || f->call_cfa == link->cfa);
 }
 
 /* The reading in which open frame @level did. */
@@ -184,6 +184,17 @@ static bool counts_as_gone(const struct settling *s)
 	return n->kind == PUGMARK_NODE_KIND_LEAF && n->flags & PUGMARK_NODE_TAIL;
 }
 
+/* Whether open frame @f can be that of the thread's own code, though the snapshot does not reach
+ * its end: that lies further out; or the function has left the stack that it was called on. */
+static bool ends_beyond(const struct settling *s, const struct frame *f)
+{
+	if (stack_reaches(s->e, f->cfa - 8))
+		return false;
+	uint32_t flags = s->p->plans[f->module]->funcs[f->func].flags;
+	return f->cfa > s->sp ||
+	       (f->func == s->func && f->module == s->module && flags & PUGMARK_PLAN_FUNC_SWITCHES);
+}
+
 /* The readings of the stack from @first on. */
 static bool read_from(struct settling *s, uint64_t first)
 {
@@ -205,8 +216,7 @@ static bool read_from(struct settling *s, uint64_t first)
 	s->n_links = 0;
 	for (uint32_t i = s->p->n; i-- > 0;) {
 		s->level = i;
-		if (s->p->stack[i].cfa > s->sp && !stack_reaches(s->e, s->p->stack[i].cfa - 8) &&
-		    s->func != PUGMARK_NONE && settle_allowed(s))
+		if (s->func != PUGMARK_NONE && ends_beyond(s, &s->p->stack[i]) && settle_allowed(s))
 			return true;
 	}
 	return false;

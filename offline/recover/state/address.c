@@ -116,6 +116,17 @@ static bool leads_to(const struct pugmark_plan *plan, uint32_t decision, uint32_
 	return true;
 }
 
+bool parser_is_entry(const struct parser *p, const struct place *at)
+{
+	const struct pugmark_plan *plan = p->plans[at->module];
+	if (at->func == PUGMARK_NONE ||
+	    !(plan->funcs[at->func].flags & PUGMARK_PLAN_FUNC_ENTERED) ||
+	    plan->funcs[at->func].entry == PUGMARK_NONE)
+		return false;
+	const struct pugmark_plan_decision *d = &plan->decisions[plan->funcs[at->func].entry];
+	return d->n == 1 && plan->alternatives[d->first] == at->next;
+}
+
 uint32_t parser_decision_before(const struct pugmark_plan *plan, uint32_t func, uint32_t node)
 {
 	uint32_t widest = PUGMARK_NONE;

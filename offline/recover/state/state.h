@@ -424,6 +424,9 @@ struct place {
 /* Where run-time address @ip is. Returns false where it is in a module that has no points. */
 bool parser_place_at(const struct parser *parser, uint64_t sp, uint64_t ip, uint64_t bp,
 		     struct place *at);
+/* Whether that is the entry of a function which shows when it is entered, before it has. */
+bool parser_is_entry(const struct parser *parser, const struct place *at);
+
 /* The decision that holds where @node is next in @func: the thread has come there by one of those
  * that lead to it, and the one that has all of their alternatives tells these apart as well.
  * PUGMARK_NONE: there is none such. */
