@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # preempted.sh: goroutines that a signal preempts in the midst of a loop, and that another thread resumes:
 # there the trace goes on in the function that was interrupted, with all calls that lead to it, by the plan
-# of each mode.
+# of each mode. Goroutines that ask the time, wait, write and grow their stacks are preempted anywhere, on the
+# runtime's own stack too, and come back to threads that they have left: there is no gap.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -91,4 +92,73 @@ for module in 0 1 2; do
 	# A signal may have come between the witness of a call and the call: nothing tells that.
 	claim "plan $module: it goes on there without a gap, but for one" [ "$(lost $module)" -le 1 ]
 done
+
+mkdir anywhere && cat >anywhere/program.go <<'GO'
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+var kept [16][]byte
+
+//go:noinline
+func earlier(until time.Time) bool {
+	return time.Now().Before(until)
+}
+
+//go:noinline
+func deep(n int) int {
+	var room [200]byte
+	room[n] = byte(n)
+	if n == 0 {
+		return int(room[0])
+	}
+	return deep(n-1) + int(room[n])
+}
+
+func main() {
+	runtime.GOMAXPROCS(4)
+	until := time.Now().Add(1500 * time.Millisecond)
+	var all sync.WaitGroup
+	var lock sync.Mutex
+	null, _ := os.OpenFile("/dev/null", os.O_WRONLY, 0)
+	for n := range kept {
+		all.Add(1)
+		go func(n int) {
+			defer all.Done()
+			for i := 0; earlier(until); i++ {
+				lock.Lock()
+				kept[n] = make([]byte, 1000+i%5000)
+				lock.Unlock()
+				null.Write(kept[n])
+				if i%50 == 0 {
+					deep(n % 10)
+					time.Sleep(time.Microsecond)
+				}
+			}
+		}(n)
+	}
+	all.Wait()
+	fmt.Println("done", len(kept))
+}
+GO
+(cd anywhere && GOCACHE=$dir/built GO111MODULE=off go build -o ../anywhere.out program.go 2>err) ||
+	skip "the program cannot be built: $(head -n 1 anywhere/err)"
+gaps=0 moves=0
+for _ in 1 2 3; do
+	rm -rf rec
+	"$PUGMARK" record -q --ring 64 -o rec -- ./anywhere.out >out 2>err
+	claim 'it does what it does' is "$(cat out)" 'done 16'
+	"$PUGMARK" verify rec >verified 2>err
+	gaps=$((gaps + $(grep -c ' gap ' verified)))
+	moves=$((moves + $("$PUGMARK" dump rec 2>err | grep -c ' resumed$')))
+done
+claim "goroutines come from other threads: $moves frames" [ "$moves" -gt 100 ]
+# There were 6 to 16 a run.
+claim "preempted anywhere: no gap in three runs, but for one: $gaps" [ "$gaps" -le 1 ]
 conclude
