@@ -189,25 +189,28 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 	return COMMIT_GO_ON;
 }
 
-/* Go: whether no call has made the frame @f, but a signal's handler, on top of what that has
- * interrupted (ask_injected()); then in *@out that frame. A place where the first function of a
- * stack returns to looks like that, but for what is further out: a call of ours, or such a place.
- */
-static bool interrupts(const struct parser *p, const struct pugmark_witness_event *e,
-		       const struct frame *f, struct frame *out)
+/* Go: what has made the frame @f, if that is no call, but a signal's handler, on top of what that
+ * has interrupted (ask_injected()); then in *@out that frame. BELOW_HANDLER; BELOW_GAP: nothing
+ * tells how far that frame had come; BELOW_CALL: it is no such frame. A place where the first
+ * function of a stack returns to looks like that, but for what is further out: a call of ours, or
+ * such a place. */
+static uint8_t interrupts(const struct parser *p, const struct pugmark_witness_event *e,
+			  const struct frame *f, struct frame *out)
 {
 	struct place at;
 	uint8_t position;
 	*out = (struct frame){.cfa = 0};
 	if (!p->tables[f->module]->go_runtime || !f->cfa || !f->ret ||
-	    !parser_place_at(p, f->cfa, f->ret, 0, &at) || !at.cfa ||
-	    !parser_stopped_at(p, &at, out, &position))
-		return false;
+	    !parser_place_at(p, f->cfa, f->ret, 0, &at) || !at.cfa || at.func == PUGMARK_NONE)
+		return BELOW_CALL;
+	uint8_t boundary = parser_stopped_at(p, &at, out, &position) ? BELOW_HANDLER : BELOW_GAP;
 	struct frame_cursor further = cursor_at(p, e, at.module, at.cfa);
 	bool called = cursor_find_call(&further);
+	out->func = at.func;
+	out->module = at.module;
 	out->cfa = at.cfa;
 	out->ret = further.ret;
-	return called || parser_is_bottom(p, out);
+	return called || parser_is_bottom(p, out) ? boundary : BELOW_CALL;
 }
 
 /* Opens @f, resumed, right inside of the frame that is innermost. */
@@ -242,9 +245,9 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 		f.ret = at.ret;
 		frames[n] = f;
 		if (!called) {
-			if (!interrupts(p, e, &frames[n], &f))
+			frames[n].boundary = interrupts(p, e, &frames[n], &f);
+			if (frames[n].boundary == BELOW_CALL)
 				break;
-			frames[n].boundary = BELOW_HANDLER;
 			at = cursor_at(p, e, f.module, f.cfa);
 			continue;
 		}
