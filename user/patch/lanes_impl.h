@@ -57,17 +57,17 @@ struct reference {
 /* Of whoever reads chunks again. */
 struct lanes_reader {
 	struct lane_history history;
-	uint32_t reference;	     /* which is in it; UINT32_MAX: none */
-	uint8_t chunk[PATCH_CHUNK];  /* the one that is read: */
-	bool is_last;		     /* nobody reads it again */
-	uint32_t area, lane, serial; /* which; area 0: none */
+	uint32_t reference; /* which is in it; UINT32_MAX: none */
+	_Alignas(struct patch_chunk) uint8_t chunk[PATCH_CHUNK]; /* the one that is read: */
+	bool is_last;						 /* nobody reads it again */
+	uint32_t area, lane, serial;				 /* which; area 0: none */
 	uint8_t packed[PATCH_CHUNK];
 };
 
 /* Of the thread that stores them. */
 struct lanes_writer {
 	struct lane_history history;
-	uint8_t packed[LANE_PACKED_MOST];
+	_Alignas(struct patch_chunk) uint8_t packed[LANE_PACKED_MOST];
 	uint32_t area; /* whose chunk is the reference, for */
 	uint32_t left; /* so many more, */
 };
