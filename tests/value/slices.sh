@@ -9,6 +9,9 @@ needs_recording
 needs qemu-x86_64 gzip bc python3 unshare
 work_in_own_folder
 TOOLS=${TOOLS:?the built tests/value tools} ORACLE=${ORACLE:?deptrace.so}
+for tool in "$TOOLS"/{slices,naive_slices,fresh_malloc.so} "$ORACLE/deptrace.so"; do
+	[ -f "$tool" ] || { echo "no $tool: make slices-tools" >&2; exit 1; }
+done
 wanted=" $* "
 
 # Whether the program $1 is asked for, and (else FILE...) all that it needs is here.

@@ -44,9 +44,7 @@ $(BUILD)/value/fresh_malloc.so: tests/value/fresh_malloc.c
 	$(say) LINK $@
 	$(Q)$(CC) -O2 -fno-builtin -shared -fPIC -o $@ $<
 
-# Slices against a naive slicer over QEMU's trace. About half a minute. redis' reader does not run twice the
-# same way each time (one of two hundred instances differed in one of three runs, in more of them beside other
-# work): five times, if need be.
+# Slices against a naive slicer over QEMU's trace. About half a minute.
 slices-tools: value-tools $(BUILD)/value/fresh_malloc.so $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so \
 		$(if $(call has_archive,liblua5.4),$(BUILD)/value/lua_host) \
 		$(if $(call has_archive,libsqlite3),$(BUILD)/oracle/libsqlite)
