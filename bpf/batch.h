@@ -5,6 +5,7 @@
 #define BPF_BATCH_H
 
 #include "bpf/settings.h"
+#include <bpf/bpf_core_read.h>
 
 /* Records that one hit may need at most; the batch is sent while there is still room for them. */
 #define HIT_RECORDS 16
@@ -56,6 +57,14 @@ static __always_inline __u32 task_forget(struct task_state *st, __u32 value)
 {
 	*(volatile __u32 *)&st->forgotten = value;
 	return *(volatile __u32 *)&st->forgotten;
+}
+
+/* By a helper: at each pointer that is loaded through another one the verifier looks through all of
+ * the kernel's types by name, three times (btf_nested_type_is_trusted(), Linux 6.4), which took a
+ * third of the time of loading. */
+static __always_inline struct mm_struct *memory_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, mm);
 }
 
 /* Sends the batch. Whoever takes n away owns it: an exiting task and stop() may meet here. */

@@ -6,7 +6,6 @@
 
 #include "bpf/batch.h"
 #include "offline/patch/layout.h"
-#include <bpf/bpf_core_read.h>
 
 /* The ring of the thread whose thread pointer is @fs, in the current task's memory. */
 static __always_inline bool ring_read(__u64 fs, struct patch_ring *ring)
@@ -100,7 +99,8 @@ static __always_inline void lane_inherit(struct task_state *st, struct task_stat
 	struct patch_ring ring;
 
 	born->area = st->area;
-	if (child->mm != parent->mm || !ring_read(BPF_CORE_READ(child, thread.fsbase), &ring))
+	if (memory_of(child) != memory_of(parent) ||
+	    !ring_read(BPF_CORE_READ(child, thread.fsbase), &ring))
 		return;
 	__u32 n = born->n;
 	if (n)
@@ -124,7 +124,7 @@ static __noinline int lane_give_back(struct task_state *st)
 	if (!st || !st->area || !BPF_CORE_READ(task, vfork_done) || !parent)
 		return 0;
 	struct task_state *its = bpf_task_storage_get(&tasks, parent, 0, 0);
-	if (!its || !its->area || parent->mm != task->mm ||
+	if (!its || !its->area || memory_of(parent) != memory_of(task) ||
 	    BPF_CORE_READ(parent, thread.fsbase) != BPF_CORE_READ(task, thread.fsbase) ||
 	    !ring_read(BPF_CORE_READ(task, thread.fsbase), &ring))
 		return 0;

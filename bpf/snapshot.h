@@ -147,14 +147,14 @@ __noinline int snapshot_send(__u64 sp)
 		bpf_probe_read_kernel(now->words, bytes, untouched);
 		bpf_probe_read_user(now->words, page, (void *)sp);
 	}
-	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
+	struct mm_struct *mm = memory_of(bpf_get_current_task_btf());
 	now->kind = RING_SNAPSHOT;
 	now->task = st->head.task;
 	now->addr = sp;
-	now->heap = mm ? mm->start_brk : 0;
-	now->heap_end = mm ? mm->brk : 0;
-	now->args = mm ? mm->start_stack : 0;
-	now->args_end = mm ? mm->env_end : 0;
+	now->heap = BPF_CORE_READ(mm, start_brk);
+	now->heap_end = BPF_CORE_READ(mm, brk);
+	now->args = BPF_CORE_READ(mm, start_stack);
+	now->args_end = BPF_CORE_READ(mm, env_end);
 	now->n_words = bytes / 8;
 	now->serial = st->snapshots;
 	__u32 n = 8 * (__u32)lines_changed();
@@ -324,13 +324,14 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 		.module = {base, bytes},
 		.stack = {last->addr, end - last->addr},
 	};
-	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
+	struct mm_struct *mm = memory_of(bpf_get_current_task_btf());
 
 	if (mm) {
-		scan->program =
-			(struct address_window){mm->start_code, mm->end_code - mm->start_code};
-		scan->libraries =
-			(struct address_window){mm->mmap_base - LIBRARIES_BYTES, LIBRARIES_BYTES};
+		__u64 code = BPF_CORE_READ(mm, start_code);
+
+		scan->program = (struct address_window){code, BPF_CORE_READ(mm, end_code) - code};
+		scan->libraries = (struct address_window){
+			BPF_CORE_READ(mm, mmap_base) - LIBRARIES_BYTES, LIBRARIES_BYTES};
 	}
 	if (end <= last->addr + 8 * (__u64)last->n_words || !last->n_words)
 		return 0;

@@ -88,8 +88,8 @@ static int add_module(struct carrier *c, uint32_t m, const struct text_span *spa
 	to->text = text_span_bytes(module->path, span);
 	if (stat(module->path, &st) || !to->text)
 		return 0;
-	int err = patch_placing_apart(module->path, module->sites, module->n_sites, span,
-				      &to->placing, &to->heights, diag);
+	int err = patch_placing_apart(module->path, module->plan, module->sites, module->n_sites,
+				      span, &to->placing, &to->heights, diag);
 	if (err)
 		return err == -ENOTSUP ? 0 : err;
 	if (c->options->carrier == CARRIER_MIXED)

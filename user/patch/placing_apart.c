@@ -4,6 +4,8 @@
 
 #include "offline/base/search.h"
 #include "offline/base/vec.h"
+#include "user/file/file_kept.h"
+#include "user/file/own_cache.h"
 #include "user/sandbox/sandbox.h"
 
 #include <pugmark/model.h>
@@ -12,6 +14,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PLACING_VERSION 1 /* raised when the same plan would be placed differently */
 
 enum { JUMP_BYTES = 5, SHORT_JUMP_BYTES = 2, CONDITIONS = 16, FRAME_MAX = 1 << 30 };
 
@@ -233,16 +237,30 @@ int patch_placing_take(const void *handed, size_t len, uint32_t n_sites,
 	return err ? err : take_heights(bytes + sizeof(f) + places, f.n_heights, heights);
 }
 
-int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites, uint32_t n_sites,
-			const struct text_span *span, struct patch_placing *placing,
-			struct patch_heights *heights, struct pugmark_diag *diag)
+/* As patch_placing_apart(), of what is kept at @kept. -ENOENT: nothing is that could be taken. */
+static int take_kept(const char *kept, uint32_t n_sites, const struct text_span *span,
+		     struct patch_placing *placing, struct patch_heights *heights)
+{
+	struct private_file file;
+	if (!kept || own_cache_read(kept, SANDBOX_RESULT_MAX, &file))
+		return -ENOENT;
+	int err = patch_placing_take(file.bytes, file.len_bytes, n_sites, span, placing, heights);
+	private_file_free(&file);
+	if (!err)
+		return 0;
+	patch_placing_deinit(placing);
+	patch_heights_deinit(heights);
+	return -ENOENT;
+}
+
+static int find_apart(const char *path, const struct pugmark_plan_site *sites, uint32_t n_sites,
+		      const struct text_span *span, const char *kept, struct patch_placing *placing,
+		      struct patch_heights *heights, struct pugmark_diag *diag)
 {
 	struct asked asked = {path, sites, n_sites};
 	struct sandbox sandbox = {.subject = path, .grants = &path, .n_grants = 1};
 	void *bytes = NULL;
 	size_t len = 0;
-	*placing = (struct patch_placing){0};
-	*heights = (struct patch_heights){0};
 	int err = sandbox_or_here(&sandbox, find_inside, &asked, &bytes, &len, diag);
 	if (!err) {
 		err = patch_placing_take(bytes, len, n_sites, span, placing, heights);
@@ -252,11 +270,28 @@ int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites,
 		else if (err == -ENOMEM)
 			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "out of memory");
 	}
+	if (!err && kept)
+		own_cache_write(kept, bytes, len); /* else it is found again */
 	free(bytes);
 	if (err) {
 		patch_placing_deinit(placing);
 		patch_heights_deinit(heights);
 	}
+	return err;
+}
+
+int patch_placing_apart(const char *path, const struct pugmark_plan *plan,
+			const struct pugmark_plan_site *sites, uint32_t n_sites,
+			const struct text_span *span, struct patch_placing *placing,
+			struct patch_heights *heights, struct pugmark_diag *diag)
+{
+	char *kept = file_kept_path("placings", PLACING_VERSION, path, plan, sites, n_sites);
+	*placing = (struct patch_placing){0};
+	*heights = (struct patch_heights){0};
+	int err = take_kept(kept, n_sites, span, placing, heights);
+	if (err)
+		err = find_apart(path, sites, n_sites, span, kept, placing, heights, diag);
+	free(kept);
 	return err;
 }
 

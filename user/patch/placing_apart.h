@@ -21,11 +21,14 @@ struct patch_heights {
 	uint32_t n;
 };
 
-/* Finds @placing, with @heights for what lies between a witness and its place. Returns 0; -ENOTSUP:
- * there is no model of @path; or -errno with @diag filled (its analysis died, or was not sound).
- * The caller releases @placing and @heights with patch_placing_deinit() and
- * patch_heights_deinit(); there is nothing to release after a failure. */
-int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites, uint32_t n_sites,
+/* Finds @placing for the sites of @plan, with @heights for what lies between a witness and its
+ * place; or takes what was found before (user/file/file_kept.h). Returns 0; -ENOTSUP: there is no
+ * model of
+ * @path; or -errno with @diag filled (its analysis died, or was not sound). The caller releases
+ * @placing and @heights with patch_placing_deinit() and patch_heights_deinit(); there is nothing to
+ * release after a failure. */
+int patch_placing_apart(const char *path, const struct pugmark_plan *plan,
+			const struct pugmark_plan_site *sites, uint32_t n_sites,
 			const struct text_span *span, struct patch_placing *placing,
 			struct patch_heights *heights, struct pugmark_diag *diag);
 /* Checks and takes what was handed back: any bytes. Returns 0, -ENOTSUP as above, -EBADMSG or

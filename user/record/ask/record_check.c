@@ -6,6 +6,8 @@
 #include "offline/plan/plan_places.h"
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
+#include "user/file/file_kept.h"
+#include "user/file/own_cache.h"
 #include "user/cli/command.h"
 #include "user/kernel/probe_limits.h"
 #include "user/shapes/shape_sample.h"
@@ -18,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define CHECK_VERSION 1 /* raised when the same plan would be judged differently */
 
 static int say_lack(const struct doctor_report *report, int err, struct pugmark_diag *diag)
 {
@@ -164,9 +168,8 @@ static int check_inside(void *ctx, FILE *out, struct pugmark_diag *diag)
 			     inside->binary, (unsigned long long)addr);
 }
 
-/* Whether each probe of @plan, of the file @plan_path, stands on an instruction of @binary. */
-static int check_places(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
-			struct pugmark_diag *diag)
+static int check_places_apart(const struct pugmark_plan *plan, const char *plan_path,
+			      const char *binary, struct pugmark_diag *diag)
 {
 	struct places places = {plan, plan_path};
 	struct planning_inside inside = {.ctx = &places};
@@ -175,6 +178,25 @@ static int check_places(const struct pugmark_plan *plan, const char *plan_path, 
 	size_t len;
 	int err = planning_apart(binary, &options, NULL, check_inside, &inside, &bytes, &len, diag);
 	free(bytes);
+	return err;
+}
+
+/* Whether each probe of @plan, of the file @plan_path, stands on an instruction of @binary. */
+static int check_places(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
+			struct pugmark_diag *diag)
+{
+	char *kept =
+		file_kept_path("checked", CHECK_VERSION, binary, plan, plan->sites, plan->n_sites);
+	struct private_file file;
+	if (kept && !own_cache_read(kept, 1, &file)) { /* they did, and nothing has changed */
+		private_file_free(&file);
+		free(kept);
+		return 0;
+	}
+	int err = check_places_apart(plan, plan_path, binary, diag);
+	if (!err && kept)
+		own_cache_write(kept, "", 1); /* else it is checked again */
+	free(kept);
 	return err;
 }
 
