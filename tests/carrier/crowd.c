@@ -71,7 +71,7 @@ static void *thread(void *number)
 
 	for (; !stop; rounds[k]++) {
 		wrong[k] += round_once() != want;
-		usleep(2000);
+		usleep(10000);
 	}
 	return NULL;
 }

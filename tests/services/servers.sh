@@ -11,7 +11,7 @@
 #   NAME_served    how many requests it has served, by its own statistics
 #   NAME_calls     a function that it calls once a request
 
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000)) # below those that the kernel gives out
 
 # --- nginx: a master and two workers, which serve a file ---------------------------------------------
 nginx_file=/usr/sbin/nginx
