@@ -47,6 +47,52 @@ sed s/first/other/ one >two && chmod +x two
 for i in one two; do "$PUGMARK" plan ./$i >/dev/null 2>err; done
 claim 'a plan is of these bytes, whatever build-id they say' is "$(plans | wc -l)" 3
 
+# What is kept of where patches go, and of a plan file's probes, is of one file, as it is now.
+kept() { find "cache/pugmark/$1" -type f 2>/dev/null; }
+patched() { # FILE: whether it is patched, and runs and is traced as ever
+	"$PUGMARK" record -o rec --carrier patch -- "./$1" >out 2>err </dev/null && cmp out expected &&
+		grep -q 'witnesses patched' err && "$PUGMARK" verify rec
+}
+rm -rf cache/pugmark/placings
+claim 'a program is patched' patched target
+claim 'where patches go is kept' is "$(kept placings | wc -l)" 1
+stat -c %i "$(kept placings)" >was
+claim 'it is patched again' patched target
+claim 'by what was kept' is "$(stat -c %i "$(kept placings)")" "$(cat was)"
+cp "$(kept placings)" good_places
+for at in 40 300 1000; do
+	cp good_places "$(kept placings)"
+	printf '\377' | dd of="$(kept placings)" bs=1 seek=$at conv=notrunc status=none
+	cp "$(kept placings)" damaged
+	claim "kept places with byte $at changed: patched as ever" patched target
+	claim 'they were found anew' eval '! cmp -s "$(kept placings)" damaged'
+done
+head -c 100 good_places >"$(kept placings)"
+claim 'kept places that were cut: patched as ever' patched target
+claim 'they were found anew as well' is "$(stat -c %s "$(kept placings)")" "$(stat -c %s good_places)"
+cp target copy
+claim 'a copy of the program is patched' patched copy
+claim 'and has places of its own' is "$(kept placings | wc -l)" 2
+cp "$(kept placings | grep -v "$(basename "$(kept placings | head -n 1)")")" other_places
+cp other_places "$(kept placings | head -n 1)"
+claim 'kept places under the name of another: patched as ever' patched target
+claim 'and the copy too' patched copy
+cp good good.plan
+claim 'a plan file is checked' "$PUGMARK" record -q -o rec --plan good.plan -- ./copy
+claim 'which is kept' is "$(kept checked | wc -l)" 1
+claim 'and believed' "$PUGMARK" record -q -o rec --plan good.plan -- ./copy
+fails 1 'has other code' record -q -o rec --plan moved.plan -- ./copy
+# The same file, with other code under the same build-id.
+python3 - <<'EOF'
+import re
+data = bytearray(open("copy", "rb").read())
+at = data.rfind(bytes.fromhex("f30f1efa"), 0, data.find(b".shstrtab"))
+for match in re.finditer(rb"\xe8....", data[0x1000:0x2000], re.S):
+    data[0x1000 + match.start()] = 0xb8
+open("copy", "r+b").write(data)
+EOF
+fails 1 'has other code' record -q -o rec --plan good.plan -- ./copy
+
 # Who else could have written it.
 used() { "$PUGMARK" plan --format json ./target >stats 2>err && grep -q '"cached": *true' stats; }
 claim 'it is used' used

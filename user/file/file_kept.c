@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* file_kept.c: see file_kept.h. */
+/* file_kept.c: see file_kept.h. A file of an answer begins with a digest of its own name and of the
+ * answer: what is damaged, or lies under another name, is none. */
 #include "user/file/file_kept.h"
 
 #include "offline/base/digest.h"
-#include "offline/base/private_file.h"
 #include "user/file/own_cache.h"
+#include "user/sandbox/sandbox.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Which file, since when: whoever may write to a file cannot set that time. */
 static void add_identity(struct digest *d, const struct stat *st)
@@ -43,4 +48,56 @@ char *file_kept_path(const char *question, unsigned version, const char *path,
 	digest_add(&d, sites, n_sites * sizeof(*sites));
 	digest_hex(&d, hex);
 	return own_cache_path(question, hex);
+}
+
+static void digest_answer(const char *kept, const void *bytes, size_t len,
+			  uint8_t out[DIGEST_BYTES])
+{
+	const char *slash = strrchr(kept, '/');
+	struct digest d;
+
+	digest_init(&d);
+	digest_add_text(&d, slash ? slash + 1 : kept);
+	digest_add(&d, bytes, len);
+	digest_end(&d, out);
+}
+
+int file_kept_read(const char *kept, struct file_kept *out)
+{
+	uint8_t digest[DIGEST_BYTES];
+	struct file_kept found;
+	int err = kept ? own_cache_read(kept, SANDBOX_RESULT_MAX, &found.file) : -ENOENT;
+
+	if (err)
+		return err;
+	if (found.file.len_bytes >= DIGEST_BYTES) {
+		found.bytes = found.file.bytes + DIGEST_BYTES;
+		found.len = found.file.len_bytes - DIGEST_BYTES;
+		digest_answer(kept, found.bytes, found.len, digest);
+		if (!memcmp(found.file.bytes, digest, DIGEST_BYTES)) {
+			*out = found;
+			return 0;
+		}
+	}
+	private_file_free(&found.file);
+	return -EBADMSG;
+}
+
+void file_kept_deinit(struct file_kept *answer)
+{
+	private_file_free(&answer->file);
+}
+
+void file_kept_write(const char *kept, const void *bytes, size_t len)
+{
+	uint8_t *all =
+		kept && len < SANDBOX_RESULT_MAX - DIGEST_BYTES ? malloc(DIGEST_BYTES + len) : NULL;
+
+	if (!all)
+		return;
+	digest_answer(kept, bytes, len, all);
+	if (len)
+		memcpy(all + DIGEST_BYTES, bytes, len);
+	own_cache_write(kept, all, DIGEST_BYTES + len);
+	free(all);
 }

@@ -5,7 +5,6 @@
 #include "offline/base/search.h"
 #include "offline/base/vec.h"
 #include "user/file/file_kept.h"
-#include "user/file/own_cache.h"
 #include "user/sandbox/sandbox.h"
 
 #include <pugmark/model.h>
@@ -241,11 +240,11 @@ int patch_placing_take(const void *handed, size_t len, uint32_t n_sites,
 static int take_kept(const char *kept, uint32_t n_sites, const struct text_span *span,
 		     struct patch_placing *placing, struct patch_heights *heights)
 {
-	struct private_file file;
-	if (!kept || own_cache_read(kept, SANDBOX_RESULT_MAX, &file))
+	struct file_kept answer;
+	if (file_kept_read(kept, &answer))
 		return -ENOENT;
-	int err = patch_placing_take(file.bytes, file.len_bytes, n_sites, span, placing, heights);
-	private_file_free(&file);
+	int err = patch_placing_take(answer.bytes, answer.len, n_sites, span, placing, heights);
+	file_kept_deinit(&answer);
 	if (!err)
 		return 0;
 	patch_placing_deinit(placing);
@@ -270,8 +269,8 @@ static int find_apart(const char *path, const struct pugmark_plan_site *sites, u
 		else if (err == -ENOMEM)
 			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "out of memory");
 	}
-	if (!err && kept)
-		own_cache_write(kept, bytes, len); /* else it is found again */
+	if (!err)
+		file_kept_write(kept, bytes, len);
 	free(bytes);
 	if (err) {
 		patch_placing_deinit(placing);

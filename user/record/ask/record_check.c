@@ -7,7 +7,6 @@
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
 #include "user/file/file_kept.h"
-#include "user/file/own_cache.h"
 #include "user/cli/command.h"
 #include "user/kernel/probe_limits.h"
 #include "user/shapes/shape_sample.h"
@@ -187,15 +186,15 @@ static int check_places(const struct pugmark_plan *plan, const char *plan_path, 
 {
 	char *kept =
 		file_kept_path("checked", CHECK_VERSION, binary, plan, plan->sites, plan->n_sites);
-	struct private_file file;
-	if (kept && !own_cache_read(kept, 1, &file)) { /* they did, and nothing has changed */
-		private_file_free(&file);
-		free(kept);
-		return 0;
+	struct file_kept answer;
+	int err = file_kept_read(kept, &answer);
+	if (!err) { /* they did, and nothing has changed */
+		file_kept_deinit(&answer);
+	} else {
+		err = check_places_apart(plan, plan_path, binary, diag);
+		if (!err)
+			file_kept_write(kept, NULL, 0);
 	}
-	int err = check_places_apart(plan, plan_path, binary, diag);
-	if (!err && kept)
-		own_cache_write(kept, "", 1); /* else it is checked again */
 	free(kept);
 	return err;
 }
