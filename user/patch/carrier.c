@@ -120,15 +120,36 @@ static int add_modules(struct carrier *c, const struct text_span *spans, struct 
 	return err;
 }
 
+static int no_room(const struct recorder_options *options, int err, struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, err, options->output, PUGMARK_NO_OFFSET,
+				"room for what patched instructions write: %s", strerror(-err));
+}
+
 int carrier_new(const struct recorder_options *options, const struct text_span *spans,
-		struct probes *probes, bool later, struct carrier **out, struct pugmark_diag *diag)
+		struct carrier **out, struct pugmark_diag *diag)
 {
 	struct carrier *c = calloc(1, sizeof(*c));
+	int err = c ? 0 : -ENOMEM;
 
-	if (!c)
-		return -ENOMEM;
+	if (!err) {
+		c->options = options;
+		c->settings.objects_fd = -1;
+		err = add_modules(c, spans, diag);
+	}
+	if (!err) {
+		*out = c;
+		return 0;
+	}
+	carrier_free(c);
+	return err == -ENOMEM ? no_room(options, err, diag) : err;
+}
+
+int carrier_open(struct carrier *c, struct probes *probes, bool later, struct pugmark_diag *diag)
+{
+	const struct recorder_options *options = c->options;
 	bool stamps = options->time_unit_ns && tsc_is_clock();
-	c->options = options;
+
 	c->probes = probes;
 	c->later = later;
 	c->settings = (struct patch_settings){
@@ -141,27 +162,14 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 		.poison = options->carrier_poison,
 		.objects_fd = -1,
 	};
-	int err = add_modules(c, spans, diag);
-	if (err && err != -ENOMEM) {
-		carrier_free(c);
-		return err;
-	}
 	int dir = open(options->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (!err)
-		err = dir < 0 ? -errno : lanes_new(dir, stamps, &c->lanes);
+	int err = dir < 0 ? -errno : lanes_new(dir, stamps, &c->lanes);
 	c->folder = realpath(options->output, NULL);
 	c->settings.objects_fd = c->folder ? dir : -1;
 	c->settings.objects_path = c->folder;
 	if (!c->folder && dir >= 0)
 		close(dir);
-	if (err) {
-		carrier_free(c);
-		return pugmark_diag_set(diag, err, options->output, PUGMARK_NO_OFFSET,
-					"room for what patched instructions write: %s",
-					strerror(-err));
-	}
-	*out = c;
-	return 0;
+	return err ? no_room(options, err, diag) : 0;
 }
 
 /* What debuggers were told of the code of an area; it is no part of the recording. */

@@ -13,11 +13,16 @@
 
 struct carrier;
 
-/* Finds a place for each witness. With @later no probe is placed yet: carrier_start() does that.
- * Borrows @options, @spans and @probes. Returns 0, or -errno with @diag filled (-ENOTSUP: this
- * kernel, or what is asked for, does not go with it). */
+/* Finds a place for each witness. Borrows @options and @spans. Returns 0, or -errno with @diag
+ * filled
+ * (-ENOTSUP: this kernel, or what is asked for, does not go with it). To be called before probes
+ * are placed: until it is patched they cost a program far more. */
 int carrier_new(const struct recorder_options *options, const struct text_span *spans,
-		struct probes *probes, bool later, struct carrier **out, struct pugmark_diag *diag);
+		struct carrier **out, struct pugmark_diag *diag);
+/* When the folder of the recording is there. With @later no probe is placed yet: carrier_start()
+ * does that. Borrows @probes. Returns 0 or -errno with @diag filled. */
+int carrier_open(struct carrier *carrier, struct probes *probes, bool later,
+		 struct pugmark_diag *diag);
 void carrier_free(struct carrier *carrier);
 /* What the patches write; lives as long as the carrier. */
 struct lanes *carrier_lanes(struct carrier *carrier);

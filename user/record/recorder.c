@@ -173,6 +173,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		tell_removing(run);
 	bool later = false;
 	err = err ? err : late_find(o, &later, diag);
+	if (!err && o->carrier)
+		err = carrier_new(o, run->now.spans, &run->carrier, diag);
 	uint64_t before_ns = clock_now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);
@@ -189,7 +191,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = recording_writer_open(o, run->now.spans, &run->writer, diag);
 	if (!err && o->carrier)
-		err = carrier_new(o, run->now.spans, run->probes, later, &run->carrier, diag);
+		err = carrier_open(run->carrier, run->probes, later, diag);
 	if (!err && o->carrier) {
 		recording_writer_lanes(run->writer, carrier_lanes(run->carrier));
 		lanes_read_by(carrier_lanes(run->carrier), coding);
