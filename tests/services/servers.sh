@@ -13,7 +13,7 @@
 
 port=$((20000 + $$ % 12000)) # below those that the kernel gives out
 
-# --- nginx: a master and two workers, which serve a file ---------------------------------------------
+# --- nginx: a master and two workers (nginx_workers), which serve a file ---------------------------------------------
 nginx_file=/usr/sbin/nginx
 nginx_calls=ngx_http_process_request
 nginx_start() {
@@ -22,7 +22,7 @@ nginx_start() {
 	cat >nginx/conf <<-CONF
 		daemon off;
 		user root;
-		worker_processes 2;
+		worker_processes ${nginx_workers:-2};
 		pid nginx.pid;
 		error_log logs/error.log;
 		events { worker_connections 256; }
