@@ -87,7 +87,7 @@ static __always_inline bool attach_begin(struct task_state *st, const struct pt_
 /* Sends the registers and the stack, from @sp up to the end of what is mapped there, of a task that
  * ran before it was recorded; where that cannot be found out just now, only the part that is near.
  */
-static __noinline int attach_send(__u64 sp)
+__noinline int attach_send(__u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_state *stacks = bpf_task_storage_get(&stacks_of_tasks, task, 0, 0);

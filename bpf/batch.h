@@ -32,6 +32,7 @@ struct task_state {
 	__u32 lane;
 	__u32 forgotten; /* task_forget() */
 	__u32 n_outs;	 /* calls in outs[] ever; it goes round */
+	__u64 args[8];	 /* six, as args_keep() found them */
 	struct out_pointers outs[OUT_CALLS];
 	struct wait_note wait;	 /* from_ns 0: it runs; waits.h's alone */
 	struct fault_note fault; /* in the program that it runs now */
@@ -67,13 +68,14 @@ static __always_inline struct mm_struct *memory_of(struct task_struct *task)
 	return BPF_CORE_READ(task, mm);
 }
 
-/* Sends the batch. Whoever takes n away owns it: an exiting task and stop() may meet here. */
-static __always_inline void batch_send(struct task_state *st)
+/* Sends the batch. Whoever takes n away owns it: an exiting task and stop() may meet here. Global,
+ * so that it is verified once and not for every way that leads here. */
+__noinline int batch_send(struct task_state *st)
 {
-	__u32 n = __sync_lock_test_and_set(&st->n, 0);
+	__u32 n = st ? __sync_lock_test_and_set(&st->n, 0) : 0;
 
 	if (!n)
-		return;
+		return 0;
 	if (n > BATCH_RECORDS)
 		n = BATCH_RECORDS;
 	st->head.n = n;
@@ -88,6 +90,7 @@ static __always_inline void batch_send(struct task_state *st)
 	st->head.time_ns = st->last_ns;
 	st->head.cfa_high = st->cfa_high;
 	st->head.snapshots = st->snapshots;
+	return 0;
 }
 
 /* Appends to the batch, of which the caller keeps the length in @n. */

@@ -69,9 +69,22 @@ struct {
 	__type(value, struct arg_reads_desc);
 } arg_reads SEC(".maps");
 
+/* Keeps the registers that arguments are in for what reads them below. Those are global, so that
+ * each is verified once and not for every way that leads there; what is global is not given a
+ * context. */
+static __always_inline void args_keep(struct pt_regs *ctx, struct task_state *st)
+{
+	st->args[0] = ctx->di;
+	st->args[1] = ctx->si;
+	st->args[2] = ctx->dx;
+	st->args[3] = ctx->cx;
+	st->args[4] = ctx->r8;
+	st->args[5] = ctx->r9;
+}
+
 /* Appends the text at @from, of at most @bytes: whole words, up to the one with its end. Returns
  * how many; 0: there is nothing to be read. */
-static __noinline __u32 append_text(struct task_state *st, __u32 n, __u64 from, __u32 bytes)
+__noinline int append_text(struct task_state *st, __u32 n, __u64 from, __u32 bytes)
 {
 	__u64 text[ARG_TEXT_WORDS + 1] = {};
 	__u32 max = bytes & 63;
@@ -92,8 +105,8 @@ static __noinline __u32 append_text(struct task_state *st, __u32 n, __u64 from, 
 }
 
 /* Appends what one read finds. Returns how many words. */
-static __noinline __u32 append_read(struct task_state *st, __u32 n, const struct arg_read_desc *r,
-				    __u64 from)
+__noinline int append_read(struct task_state *st, __u32 n, const struct arg_read_desc *r,
+			   __u64 from)
 {
 	__u64 value = 0;
 	__u32 bytes = 0;
@@ -114,11 +127,9 @@ static __noinline __u32 append_read(struct task_state *st, __u32 n, const struct
 
 /* Appends what is to be read through the arguments: a word that has a bit for each read that found
  * something, and what these found. */
-static __noinline __u32 append_reads(struct pt_regs *ctx, struct task_state *st, __u32 n,
-				     __u32 index)
+__noinline int append_reads(struct task_state *st, __u32 n, __u32 index)
 {
 	struct arg_reads_desc *list = bpf_map_lookup_elem(&arg_reads, &index);
-	__u64 args[8] = {ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9};
 	__u32 at = n;
 	__u64 found = 0;
 
@@ -128,7 +139,7 @@ static __noinline __u32 append_reads(struct pt_regs *ctx, struct task_state *st,
 	for (__u32 i = 0; i < ARG_READS; i++) {
 		if (i >= list->n)
 			break;
-		__u32 words = append_read(st, n, &list->reads[i], args[list->reads[i].in & 7]);
+		__u32 words = append_read(st, n, &list->reads[i], st->args[list->reads[i].in & 7]);
 		if (words)
 			found |= 1ull << i;
 		n += words;
@@ -139,9 +150,8 @@ static __noinline __u32 append_reads(struct pt_regs *ctx, struct task_state *st,
 
 /* Keeps the pointers that a call takes, of the arguments in @which, until it has returned: then the
  * stack pointer is @sp. */
-static __noinline int outs_keep(struct pt_regs *ctx, struct task_state *st, __u64 sp, __u32 which)
+__noinline int outs_keep(struct task_state *st, __u64 sp, __u32 which)
 {
-	__u64 args[] = {ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9};
 	__u32 free = st ? st->n_outs : 0;
 
 	if (!st)
@@ -149,17 +159,18 @@ static __noinline int outs_keep(struct pt_regs *ctx, struct task_state *st, __u6
 	for (__u32 i = 0; i < OUT_CALLS; i++)
 		if (st->outs[i].sp == sp)
 			free = i; /* of a call that did not return, or seen by its caller too */
+	free = task_forget(st, free);
 	if (free == st->n_outs)
 		st->n_outs++;
 	struct out_pointers *out = &st->outs[free & (OUT_CALLS - 1)];
 	out->sp = sp;
 	for (__u32 i = 0; i < OUT_ARGS; i++)
-		out->at[i] = which >> i & 1 ? args[i] : 0;
+		out->at[i] = which >> i & 1 ? st->args[i] : 0;
 	return 0;
 }
 
 /* Appends what the arguments of the call that has just returned point to. */
-static __noinline __u32 append_outs(struct task_state *st, __u32 n, __u64 sp)
+__noinline int append_outs(struct task_state *st, __u32 n, __u64 sp)
 {
 	__u32 at = n, found = 0, call = OUT_CALLS;
 
@@ -168,7 +179,8 @@ static __noinline __u32 append_outs(struct task_state *st, __u32 n, __u64 sp)
 	for (__u32 i = 0; i < OUT_CALLS; i++)
 		if (st->outs[i].sp == sp)
 			call = i;
-	if (call == OUT_CALLS)
+	call = task_forget(st, call);
+	if (call >= OUT_CALLS)
 		return n;
 	struct out_pointers *out = &st->outs[call & (OUT_CALLS - 1)];
 	out->sp = 0;
@@ -178,30 +190,28 @@ static __noinline __u32 append_outs(struct task_state *st, __u32 n, __u64 sp)
 
 		if (!out->at[i] || bpf_probe_read_user(&value, sizeof(value), (void *)out->at[i]))
 			continue;
-		found |= 1 << i;
+		found = task_forget(st, found | 1 << i);
 		batch_append(st, &n, (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT, value);
+		n = task_forget(st, n);
 	}
 	st->records[at & (BATCH_RECORDS - 1)].value = found;
 	return n;
 }
 
 /* Appends the values that the site reads (enum pugmark_plan_reads). */
-static __noinline __u32 append_values(struct pt_regs *ctx, struct task_state *st, __u32 n,
-				      __u32 reads)
+static __always_inline __u32 append_values(struct pt_regs *ctx, struct task_state *st, __u32 n,
+					   __u32 reads)
 {
 	__u32 head = (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT;
 
-	if (!st)
-		return n;
 	if (reads & DESC_READS_RESULT) {
 		batch_append(st, &n, head, ctx->ax);
 		return n;
 	}
-	__u64 args[] = {ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9};
 	for (__u32 i = 0; i < 6; i++)
 		if (i < (reads & DESC_READS_ARGS))
-			batch_append(st, &n, head, args[i]);
-	return n;
+			batch_append(st, &n, head, st->args[i]);
+	return task_forget(st, n);
 }
 
 /* __restore_rt: mov $15,%rax; syscall. */

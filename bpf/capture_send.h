@@ -205,7 +205,9 @@ __noinline int string_send(__u64 addr, __u64 max)
 		return 0;
 	if (!max)
 		return 0;
-	for (int i = 0; i < MAX_STRING_CHUNKS; i++) {
+	int i;
+	bpf_for(i, 0, MAX_STRING_CHUNKS)
+	{
 		chunk_send(cs);
 		long n = bpf_probe_read_user_str(cs->chunk.data, CAPTURE_CHUNK_BYTES, (void *)addr);
 

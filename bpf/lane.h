@@ -80,7 +80,7 @@ __noinline int lane_note(struct task_state *st, __u32 n)
 }
 
 /* The same, where nothing else is appended. */
-static __noinline int lane_note_last(struct task_state *st)
+__noinline int lane_note_last(struct task_state *st)
 {
 	if (!st || !st->area || !enabled) /* then it is told where it was stopped */
 		return 0;
@@ -115,7 +115,7 @@ static __always_inline void lane_inherit(struct task_state *st, struct task_stat
 
 /* The current task, which vfork has started, is about to give the ring back to its parent, which
  * waits for that; its own records will begin from there. */
-static __noinline int lane_give_back(struct task_state *st)
+__noinline int lane_give_back(struct task_state *st)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_struct *parent = task->real_parent;

@@ -32,11 +32,15 @@ static __always_inline void note_handler(struct task_struct *task, struct k_siga
 	note->alt_bytes = bytes;
 }
 
-/* The task ran before it was recorded, and this is the first that is seen of it, at @regs. */
-static __always_inline void attach_here(struct task_state *st, struct pt_regs *regs)
+/* The current task ran before it was recorded, and this is the first that is seen of it. Global, so
+ * that it is verified once. */
+__noinline int attach_here(struct task_state *st)
 {
-	__u32 n = batch_room(st, HIT_RECORDS);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
+	if (!st)
+		return 0;
+	__u32 n = batch_room(st, HIT_RECORDS);
 	if (attach_begin(st, regs, regs->ip, regs->sp))
 		attach_send(regs->sp);
 	st->attached = 0;
@@ -48,6 +52,7 @@ static __always_inline void attach_here(struct task_state *st, struct pt_regs *r
 	}
 	st->n = n;
 	batch_send(st);
+	return 0;
 }
 
 /* Sends the registers and the stack of the current task, as an event of its own after what it has
@@ -66,7 +71,7 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 	if (st->attached && !told) /* what comes next tells where it is */
 		return 0;
 	if (st->attached)
-		attach_here(st, regs);
+		attach_here(st);
 	/* More than up to the last hit's frame; where that is too much, no further. */
 	__u64 known = st->last_cfa + DEEP_MARGIN, near = sp + 8 * DEEP_NEAR_WORDS;
 	bool above = st->last_cfa - sp < 8 * DEEP_WORDS;

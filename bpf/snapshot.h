@@ -90,7 +90,9 @@ __noinline int lines_changed(void)
 	if (!old->n_words || known <= 0 || apart + PAD_BYTES > 2 * PAD_BYTES || apart & 7)
 		return n;
 	const __u64 *was = (void *)old->words - PAD_BYTES + ((apart + PAD_BYTES) & 0x3ff8);
-	for (__u32 line = 0; line < SNAPSHOT_WORDS / 8; line++) {
+	int line;
+	bpf_for(line, 0, SNAPSHOT_WORDS / 8)
+	{
 		__u64 differ = 0;
 
 		for (__u32 i = 0; i < 8; i++)
@@ -200,16 +202,23 @@ __noinline int words_look(__u32 place)
 		return 0;
 	struct address_window module = stacks->scan.module, program = stacks->scan.program,
 			      libraries = stacks->scan.libraries, stack = stacks->scan.stack;
-	__u32 n = stacks->scan.n;
-	for (__u32 i = 0; i < SCAN_WORDS; i++) {
-		__u64 value = stacks->scratch[i];
+	volatile __u32 *found = &stacks->scan.n;
+	int line;
+	bpf_for(line, 0, SCAN_WORDS / 8)
+	{
+		__u32 n = *found; /* each time anew: or the verifier counts with */
 
-		stacks->deep.words[n & (DEEP_MAX - 1)] =
-			(__u64)(place + i) << 48 | DEEP_VALUE(value);
-		n += lies_in(module, value) | lies_in(program, value) | lies_in(libraries, value) |
-		     lies_in(stack, value);
+		for (__u32 i = 0; i < 8; i++) {
+			__u32 at = (8 * line + i) & (SCAN_WORDS - 1);
+			__u64 value = stacks->scratch[at];
+
+			stacks->deep.words[n & (DEEP_MAX - 1)] =
+				(__u64)(place + at) << 48 | DEEP_VALUE(value);
+			n += lies_in(module, value) | lies_in(program, value) |
+			     lies_in(libraries, value) | lies_in(stack, value);
+		}
+		*found = n;
 	}
-	stacks->scan.n = n;
 	return 0;
 }
 

@@ -270,16 +270,18 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 			     branch_target(ctx, site->operand, hit.base));
 	else if (hit.head & HEAD_SNAPSHOT && !(capture & DESC_FLAGS))
 		batch_append(st, &hit.n, (__u32)RECORD_TARGET << HEAD_RECORD_SHIFT, bp);
+	__u32 outs = site->cfa_reg >> DESC_OUTS_SHIFT;
+	if (site->cond >> DESC_READS_SHIFT || outs)
+		args_keep(ctx, st);
 	if (site->cond >> DESC_READS_SHIFT)
 		hit.n = append_values(ctx, st, hit.n, site->cond >> DESC_READS_SHIFT);
 	if (site->cond >> DESC_READS_SHIFT & DESC_READS_ARGS && site->operand &&
 	    !(capture & DESC_TARGET))
-		hit.n = append_reads(ctx, st, hit.n, site->operand - 1);
-	__u32 outs = site->cfa_reg >> DESC_OUTS_SHIFT;
+		hit.n = append_reads(st, hit.n, site->operand - 1);
 	if (outs && site->cond >> DESC_READS_SHIFT & DESC_READS_RESULT)
 		hit.n = append_outs(st, hit.n, hit.sp);
 	else if (outs)
-		outs_keep(ctx, st, capture & DESC_AT_CALL ? hit.sp : hit.cfa, outs);
+		outs_keep(st, capture & DESC_AT_CALL ? hit.sp : hit.cfa, outs);
 	hit.head = task_forget(st, hit.head);
 	hit.n = task_forget(st, hit.n);
 	struct batch_record *r = &st->records[hit.n & (BATCH_RECORDS - 1)];

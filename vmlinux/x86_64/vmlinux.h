@@ -286,4 +286,9 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 #endif
 
+/* On the program's own stack, where the size matters: that of bpf_for(). Since Linux 6.4. */
+struct bpf_iter_num {
+	__u64 opaque[1];
+} __attribute__((aligned(8)));
+
 #endif
