@@ -508,7 +508,7 @@ void carrier_stop(struct carrier *c)
 char *carrier_stop_words(const struct carrier *c)
 {
 	struct lanes_totals totals = lanes_totals(c->lanes);
-	char detached[256] = "", failed[160] = "", *words;
+	char detached[256] = "", failed[160] = "", unwritten[160] = "", *words;
 
 	if (!c->n_areas)
 		return NULL;
@@ -524,12 +524,18 @@ char *carrier_stop_words(const struct carrier *c)
 		snprintf(failed, sizeof(failed),
 			 "; %s processes keep their patches, which the next recorder takes out: %s",
 			 c->n_failed ? "some" : "all", strerror(-c->stop_err));
+	if (totals.write_err)
+		snprintf(unwritten, sizeof(unwritten),
+			 "; some of what threads wrote could not be put aside in the recording's "
+			 "folder: "
+			 "%s; what they lost meanwhile is counted",
+			 strerror(-totals.write_err));
 	if (asprintf(&words,
 		     "%.1f MiB of memory for the patches and %u thread%s, of which each holds %u "
 		     "KiB "
-		     "at most beside what waits to be read (--lane-memory)%s%s",
+		     "at most beside what waits to be read (--lane-memory)%s%s%s",
 		     totals.memory / 1048576.0, totals.lanes, totals.lanes == 1 ? "" : "s",
-		     PATCH_CHUNK >> 10, detached, failed) < 0)
+		     PATCH_CHUNK >> 10, detached, failed, unwritten) < 0)
 		return NULL;
 	return words;
 }

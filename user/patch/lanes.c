@@ -122,8 +122,12 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 		l->no_room = true;
 		return false;
 	}
-	if (pwrite_all(l->fd, l->writer->packed, stored.bytes, l->off_file))
+	int failed = pwrite_all(l->fd, l->writer->packed, stored.bytes, l->off_file);
+	if (failed) { /* a quota, or the disk itself: others may wait no longer than for room */
+		l->no_room = true;
+		l->totals.write_err = failed;
 		return false;
+	}
 	idle_thread_lock(l->idle, &l->lock);
 	bool noted = note_reference(l, &stored);
 	stored.handed = a->handed[i];

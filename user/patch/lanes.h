@@ -35,6 +35,7 @@ struct lanes_totals {
 	uint64_t torn;	 /* records that were begun and never written */
 	uint32_t lanes;	 /* threads that wrote some */
 	uint64_t memory; /* bytes that all this takes in the processes, and not twice */
+	int write_err;	 /* 0, or -errno: why the last write to the disk failed that did */
 };
 
 /* @dir_fd: the folder whose file system is used. @stamps: areas have any. 0 or -errno. */

@@ -4,17 +4,21 @@
  * same; what is written late, behind the end of a full chunk, is told; a chunk that never becomes
  * whole takes nobody's room, nor does one of a lane that cannot be. No more is told than
  * a chunk has, whatever a program says of how far it is; and memory grows with the chunks that it
- * fills, not with the numbers that it makes up. */
+ * fills, not with the numbers that it makes up. A disk that takes nothing keeps nobody waiting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "user/patch/area.h"
@@ -269,9 +273,35 @@ static void what_was_told_is_not_told_again(void **state)
 	assert_int_equal(all, 0);
 }
 
+/* What cannot be put aside stays where it is, and is read from there; nobody waits for it for long,
+ * and why is told. */
+static void what_is_not_written_is_waited_for_shortly(void **state)
+{
+	const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
+	const uint32_t end = PATCH_CHUNK_HEADER + 12 * 20000;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	struct patch_chunk *c = fill(0, 1, end);
+	c->closed = end;
+	__atomic_store_n(&c->state, PATCH_ENDED, __ATOMIC_RELEASE);
+	for (int i = 0; i < 5000 && __atomic_load_n(&shared->waits, __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	bool waits = __atomic_load_n(&shared->waits, __ATOMIC_ACQUIRE);
+	uint64_t lost = take(0, PATCH_POSITION(1, end));
+	setrlimit(RLIMIT_FSIZE, &any);
+	assert_false(waits);
+	assert_int_equal(lost, 0);
+	assert_int_equal(told, 20000);
+	assert_int_equal(lanes_totals(lanes).write_err, -EFBIG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_is_not_written_is_waited_for_shortly, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_made_up_is_lost_and_no_more, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_written_late_is_told, set_up, tear_down),
