@@ -106,6 +106,15 @@ static const struct patch_chunk *packed_header(const struct lanes *l, const stru
 							      : LANE_PACKED_HEADER));
 }
 
+/* Whether chunk @i was full and not whole when count_late() looked, which it does each 100 ms: to
+ * pack it in each pass in vain would take a tenth of a processor. */
+static bool is_late(const struct source *a, uint32_t i)
+{
+	const struct patch_chunk *header = (const void *)chunk_of(a, i);
+
+	return a->late && a->late[i] && a->late[i] == header->serial;
+}
+
 /* Takes a full chunk out and gives it back empty. Where that cannot be it stays as it is. */
 static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 {
@@ -114,7 +123,7 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	uint32_t was = __atomic_load_n(state, __ATOMIC_ACQUIRE);
 	struct stored stored;
 
-	if ((was != PATCH_FULL && was != PATCH_ENDED) ||
+	if ((was != PATCH_FULL && was != PATCH_ENDED) || (was == PATCH_FULL && is_late(a, i)) ||
 	    !pack(l, a, i, was == PATCH_ENDED, &stored))
 		return false;
 	const struct patch_chunk *header = packed_header(l, &stored);
