@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_plan.c: `pugmark plan`: plans a binary and shows what was asked for. */
+#include "user/cmd/plan_ahead.h"
 #include "user/cmd/plan_proof.h"
 #include "user/cli/command.h"
 #include "user/plan/plan_said.h"
@@ -33,6 +34,7 @@ struct plan_request {
 
 static const char help[] =
 	"usage: pugmark plan [options] BINARY\n"
+	"       pugmark plan --warm [PID|UNIT|PROGRAM]... [-- OPTIONS OF RECORD]\n"
 	"\n"
 	"Chooses the instructions of BINARY to probe, such that what they log can be read in one "
 	"way\n"
@@ -54,6 +56,10 @@ static const char help[] =
 	"one\n"
 	"                           that is made now\n"
 	"      --format text|json   how to print (text)\n"
+	"      --warm               make the plans that recording these will need (or what "
+	"stands in\n"
+	"                           /etc/pugmark/warm), while the machine has nothing else to "
+	"do\n"
 	"\n"
 	"      --mode full|branch|casper|best\n"
 	"                           how probes are chosen (best)\n"
@@ -306,6 +312,9 @@ static int parse(struct plan_request *r, int argc, char **argv)
 			fputs(help, stdout);
 			return EXIT_OK;
 		}
+		if (opt == '?' && !strcmp(argv[optind - 1], "--warm"))
+			return command_usage("plan",
+					     "--warm comes first: plan --warm nginx.service");
 		if (opt == '?' || opt == ':')
 			return command_usage("plan",
 					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
@@ -428,6 +437,8 @@ int cmd_plan(int argc, char **argv)
 		.shares = {.grouping = SHARE_BEST},
 	};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	if (argc > 1 && !strcmp(argv[1], "--warm"))
+		return plan_ahead(argc - 2, argv + 2);
 	int status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;

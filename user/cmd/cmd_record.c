@@ -12,6 +12,7 @@
 #include "user/record/ask/record_reads.h"
 #include "user/record/recorder.h"
 #include "user/record/turns.h"
+#include "user/sandbox/sandbox.h"
 #include "user/values/write/capture_plan.h"
 
 #include <errno.h>
@@ -268,6 +269,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	m->pids = a->pids;
 	m->n_pids = a->options.n_pids;
 	m->quiet = a->options.quiet;
+	if (!m->argv && !a->plan_at_once) /* what runs is not to be slowed down by planning */
+		sandbox_give_way();
 	if (!err)
 		err = record_reads_make(a, &reads, diag);
 	if (!err && (a->options.max_overhead > 0 || a->options.refuse_above > 0))

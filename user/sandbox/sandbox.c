@@ -7,6 +7,7 @@
 #include "offline/base/private_file.h"
 #include "user/sandbox/broker.h"
 #include "user/sandbox/filter.h"
+#include "user/sandbox/way.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -190,6 +191,7 @@ static _Noreturn void child(const struct job *j, pid_t parent)
 		dup2(null, fd);
 	close_others(j->result, j->socket);
 	unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS); /* and sockets are refused besides */
+	way_give();
 	set_limits(j->sandbox);
 	errno = 0;
 	int listener = drop_privileges() ? filter_enter() : errno ? -errno : -EPERM;
@@ -218,6 +220,7 @@ struct wait {
 	pid_t pid;
 	bool ended, cannot;
 	struct message said; /* how */
+	struct way way;
 };
 
 /* False: it says no more. */
@@ -260,7 +263,8 @@ static void serve(struct wait *w)
 			kill(w->pid, SIGKILL);
 		struct pollfd fds[] = {{.fd = w->socket, .events = POLLIN},
 				       {.fd = w->broker.listener, .events = POLLIN}};
-		if (poll(fds, 2, w->sandbox->cancelled ? CANCEL_MS : -1) < 0) {
+		way_look(&w->way, w->pid);
+		if (poll(fds, 2, w->sandbox->cancelled ? CANCEL_MS : way_wait_ms(&w->way)) < 0) {
 			if (errno == EINTR)
 				continue;
 			return;
@@ -359,6 +363,7 @@ int sandbox_run(const struct sandbox *sandbox, sandbox_work *work, void *ctx, vo
 	close(ends[1]);
 	w.socket = ends[0];
 	w.pid = pid;
+	w.way = way_begin();
 	int err = pid < 0 ? not_begun(sandbox, -errno, diag) : 0;
 	if (!err) {
 		serve(&w);

@@ -154,6 +154,16 @@ static int take_coding(void *args, const char *text)
 	return EXIT_OK;
 }
 
+static int take_priority(void *args, const char *text)
+{
+	struct record_args *a = args;
+
+	a->plan_at_once = !strcmp(text, "normal");
+	if (!a->plan_at_once && strcmp(text, "idle") != 0)
+		return command_usage("record", "--plan-priority takes idle or normal");
+	return EXIT_OK;
+}
+
 static int take_twin(void *args, const char *text)
 {
 	struct record_args *a = args;
@@ -218,6 +228,10 @@ static const struct option_row record_options[] = {
 	 .list = AT(profiles)},
 	{"plan", .value = "FILE", .help = "take that plan, made by `pugmark plan -o FILE`",
 	 .text = AT(modules.plan)},
+	{"plan-priority", .value = "idle|normal",
+	 .help = "plan while the machine has nothing else to do, or at once (idle\n"
+		 "for -p and -a, whose programs that might slow down, else normal)",
+	 .word = take_priority},
 	{"exports", .value = "auto|needed|all",
 	 .help = "exported functions that may be called from outside: those that\n"
 		 "linked libraries name (needed), all, or all of a program that\n"

@@ -16,9 +16,10 @@ struct record_args {
 	enum plan_mode modes[1 + RECORD_TWINS_MAX];
 	struct planning_options planning;
 	bool no_times;
-	bool values;	 /* level values */
-	uint32_t rotate; /* so many shares in turn; 0: one recording */
-	double every_s;	 /* how long a turn is */
+	bool plan_at_once; /* what runs already may be slowed down by it */
+	bool values;	   /* level values */
+	uint32_t rotate;   /* so many shares in turn; 0: one recording */
+	double every_s;	   /* how long a turn is */
 	const char *imports;
 	const char *no_memory;
 	struct option_list redact;

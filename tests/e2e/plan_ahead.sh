@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# plan_ahead.sh: `plan --warm` makes the plans that record needs: for a process, a unit, a program and a
+# list of them. Then record finds each in the cache, and it makes none for what record would not record.
+# While a program is planned that runs already, a server that answers is as quick as before: the child that
+# plans has the lowest priority there is, and gets on all the same where nothing is left of the machine.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs redis-server
+work_in_own_folder
+
+cp "$(command -v redis-server)" server
+cp "$(command -v gzip)" packer
+./server --port 0 --unixsocket "$dir/s" --save '' --dir "$dir" >server.log 2>&1 &
+pid=$!
+started+=("$pid")
+await test -S s
+
+plans() { find "$XDG_CACHE_HOME" -name "*.plan" 2>/dev/null | wc -l; }
+made() { # TEXT N COMMAND...: it succeeds, and N plans more are there
+	local before
+	before=$(plans)
+	"${@:3}" >out 2>err
+	claim "$1: works" is $? 0
+	claim "$1: plans made" is $(($(plans) - before)) "$2"
+}
+
+made 'of a process' 1 "$PUGMARK" plan --warm "$pid"
+claim 'which is said' grep -q "^$pid: .*/server: planned in " out
+made 'again' 0 "$PUGMARK" plan --warm "$pid"
+claim 'it is there' grep -q 'was planned before' out
+made 'for record -p' 0 "$PUGMARK" record -q -o rec -p "$pid" --duration 0.1
+made 'to be patched' 1 "$PUGMARK" plan --warm "$pid" -- --carrier patch
+made 'for record --carrier patch' 0 "$PUGMARK" record -q -o rec -p "$pid" --carrier patch --duration 0.1
+made 'of a program' 1 "$PUGMARK" plan --warm ./packer
+made 'for record of it' 0 sh -c 'echo x | "$1" record -q -o rec -- ./packer -c >packed' - "$PUGMARK"
+made 'of its paths' 1 "$PUGMARK" plan --warm ./packer -- --level paths
+printf '# what is planned\n\n%s\n./packer --level paths\n./packer --mode full\n' "$pid" >list
+made 'of a list' 1 env PUGMARK_WARM_LIST=list "$PUGMARK" plan --warm
+chmod o+w list
+PUGMARK_WARM_LIST=list "$PUGMARK" plan --warm >out 2>err
+claim 'a list that others may write to is refused' is $? 1
+claim 'with the reason' grep -q 'others may write to it' err
+fails 1 'no such program' plan --warm no-such-thing
+fails 2 'behind a --' plan --warm --carrier patch
+fails 2 'comes first' plan --stats --warm
+run 1 plan --warm no-such-thing ./packer
+claim 'what is behind a target that fails is planned' grep -q 'packer: was planned before' out
+
+# A unit is a control group; in a mount namespace of its own, as it is where systemd runs.
+if unshare -m sh -c 'mount -t cgroup2 none /sys/fs/cgroup' 2>/dev/null; then
+	cat >in_unit.sh <<-'S'
+		mount -t cgroup2 none /sys/fs/cgroup && mkdir "/sys/fs/cgroup/pugmark-$2.service" || exit 9
+		echo "$2" >"/sys/fs/cgroup/pugmark-$2.service/cgroup.procs" &&
+			"$1" plan --warm "pugmark-$2" "pugmark-$2.service"
+		status=$?
+		echo "$2" >/sys/fs/cgroup/cgroup.procs
+		"$1" plan --warm "pugmark-$2" 2>ended
+		rmdir "/sys/fs/cgroup/pugmark-$2.service"
+		exit $status
+	S
+	unshare -m sh in_unit.sh "$PUGMARK" "$pid" >out 2>err
+	claim 'a unit is found by its name' is $? 0
+	claim 'with and without its ending' is "$(grep -c 'server: was planned before' out)" 2
+	claim 'of one without a process that is said' grep -q 'no process of it runs' ended
+else
+	echo 'skip units: no cgroup2 here'
+	skipped=$((skipped + 1))
+fi
+
+# The child that plans rests. What rests gets on, though each processor has something else to do.
+policy() { # of the children that plan
+	local child
+	for child in $(pgrep -P "$1"); do
+		chrt -p "$child" 2>/dev/null | sed -n 's/.*policy: //p'
+	done
+}
+cp "$(command -v redis-server)" other
+"$PUGMARK" plan --warm ./other >out 2>err &
+planner=$!
+for ((i = 0; i < 400; i++)); do
+	child=$(pgrep -P "$planner" | head -n 1)
+	[ -n "$child" ] && policy "$child" | grep -q . && break
+	sleep 0.005
+done
+claim 'who plans rests' is "$(policy "${child:-0}" | head -n 1)" SCHED_IDLE
+for ((i = 0; i < $(nproc); i++)); do
+	sh -c 'while :; do :; done' &
+	hogs[i]=$!
+done
+started+=("${hogs[@]}")
+wait $planner
+claim 'and gets on beside what never rests' is $? 0
+kill "${hogs[@]}"
+conclude

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* way.h: the children of sandbox.h give way to all else that the machine does, if
+ * sandbox_give_way() was called; but not for ever. */
+#ifndef USER_SANDBOX_WAY_H
+#define USER_SANDBOX_WAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Of one child, in the process that waits for it. */
+struct way {
+	bool given;	   /* it has the lowest priority there is */
+	uint64_t since_ns; /* when it was looked at last */
+	uint64_t cpu_ns;   /* what it had had of a processor by then */
+};
+
+/* In the child, before it gives up its privileges. */
+void way_give(void);
+struct way way_begin(void);
+/* Looks whether the child @pid gets on, each two seconds, and lets it, and those after
+ * it, have a share if it does not.
+ */
+void way_look(struct way *way, pid_t pid);
+/* How long until the next look; -1: there will be none. */
+int way_wait_ms(const struct way *way);
+
+#endif
