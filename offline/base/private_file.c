@@ -93,23 +93,56 @@ static int copy_data(int fd, void *to, uint64_t off, uint64_t end)
 	return err;
 }
 
-/* Takes @len bytes but for holes, which stay as they are: zeros. */
-static int take_all(int fd, void *to, uint64_t len, take_data *take)
+/* Takes [@off, @end) but for holes, which stay as they are: zeros. */
+static int take_all(int fd, void *to, uint64_t off, uint64_t end, take_data *take)
 {
 	int err = 0;
-	for (uint64_t off = 0; !err && off < len;) {
+	while (!err && off < end) {
 		off_t data = lseek(fd, (off_t)off, SEEK_DATA);
 		if (data < 0 && errno == ENXIO)
 			return 0; /* a hole up to the end */
 		off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
 		if (hole < 0 || data < (off_t)off || hole <= data)
-			return take(fd, to, off, len); /* it does not tell its holes */
-		uint64_t end = (uint64_t)hole < len ? (uint64_t)hole : len;
-		if ((uint64_t)data < end)
-			err = take(fd, to, data, end);
+			return take(fd, to, off, end); /* it does not tell its holes */
+		uint64_t to_off = (uint64_t)hole < end ? (uint64_t)hole : end;
+		if ((uint64_t)data < to_off)
+			err = take(fd, to, data, to_off);
 		off = (uint64_t)hole;
 	}
 	return err;
+}
+
+/* Reads the parts that @parts asks for, one after the other; all of the file where these overlap
+ * so much that it is less. *@read: how many bytes that were, at most @max_bytes. */
+static int read_parts(int fd, uint8_t *bytes, uint64_t len, uint64_t max_bytes,
+		      private_file_parts *parts, uint64_t *read)
+{
+	uint64_t off, end;
+	int err = 0;
+	*read = 0;
+	for (uint32_t step = 0; !err && parts(bytes, len, step, &off, &end); step++) {
+		if (off > len || end < off || end > len || end - off > len - *read) {
+			off = *read = 0;
+			end = len;
+		}
+		bool all = end - off == len;
+		if (end - off > max_bytes - *read)
+			return -EFBIG;
+		*read += end - off;
+		err = take_all(fd, bytes, off, end, read_data);
+		if (all)
+			break;
+	}
+	return err;
+}
+
+/* The one part of who wants it whole. */
+static bool whole(const uint8_t *bytes, uint64_t len, uint32_t step, uint64_t *off, uint64_t *end)
+{
+	(void)bytes;
+	*off = 0;
+	*end = len;
+	return !step;
 }
 
 static uint64_t rest_of_page(uint64_t len)
@@ -117,14 +150,14 @@ static uint64_t rest_of_page(uint64_t len)
 	return -len & (sysconf(_SC_PAGESIZE) - 1);
 }
 
-static int try_read(int fd, uint64_t max_bytes, struct private_file *out)
+static int try_read(int fd, uint64_t max_bytes, private_file_parts *parts, struct private_file *out)
 {
 	struct stat after;
 	struct private_file file = {0};
 	if (fstat(fd, &file.st))
 		return -errno;
 	file.len_bytes = file.st.st_size;
-	if (file.len_bytes > max_bytes)
+	if (file.len_bytes > PRIVATE_FILE_MAX)
 		return -EFBIG;
 	if (!file.len_bytes) {
 		*out = file;
@@ -134,7 +167,9 @@ static int try_read(int fd, uint64_t max_bytes, struct private_file *out)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	int err = take_all(fd, map, file.len_bytes, read_data);
+	if (parts != whole) /* between them lies what is not read */
+		madvise(map, file.len_bytes, MADV_NOHUGEPAGE);
+	int err = read_parts(fd, map, file.len_bytes, max_bytes, parts, &file.read_bytes);
 	if (!err && fstat(fd, &after))
 		err = -errno;
 	if (!err && !unchanged(&file.st, &after))
@@ -151,12 +186,18 @@ static int try_read(int fd, uint64_t max_bytes, struct private_file *out)
 	return 0;
 }
 
-int private_file_read(int fd, uint64_t max_bytes, struct private_file *out)
+int private_file_read_parts(int fd, uint64_t max_bytes, private_file_parts *parts,
+			    struct private_file *out)
 {
 	int err = -EAGAIN;
 	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
-		err = try_read(fd, max_bytes, out);
+		err = try_read(fd, max_bytes, parts, out);
 	return err == -EAGAIN ? -EBUSY : err;
+}
+
+int private_file_read(int fd, uint64_t max_bytes, struct private_file *out)
+{
+	return private_file_read_parts(fd, max_bytes, whole, out);
 }
 
 /* Closes @fd. */
@@ -191,7 +232,7 @@ static int try_copy(int fd, uint64_t max_bytes)
 		return -errno;
 	int err = ftruncate(copy, before.st_size) ? -errno : 0;
 	if (!err)
-		err = take_all(fd, &copy, (uint64_t)before.st_size, copy_data);
+		err = take_all(fd, &copy, 0, (uint64_t)before.st_size, copy_data);
 	if (!err && fstat(fd, &after))
 		err = -errno;
 	if (!err && !unchanged(&before, &after))

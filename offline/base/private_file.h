@@ -5,13 +5,14 @@
 #ifndef OFFLINE_BASE_PRIVATE_FILE_H
 #define OFFLINE_BASE_PRIVATE_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 struct private_file {
-	const uint8_t *bytes; /* read-only; NULL where it is empty */
-	uint64_t len_bytes;
-	struct stat st; /* of the file, as it was when it was read */
+	const uint8_t *bytes;		/* read-only; NULL where it is empty */
+	uint64_t len_bytes, read_bytes; /* read_bytes: what of it was read, which takes memory */
+	struct stat st;			/* of the file, as it was when it was read */
 };
 
 /* No file that is read whole may be larger. (Holes take no memory.) */
@@ -21,6 +22,15 @@ struct private_file {
  * private_file_free(); or -errno: -EFBIG more than @max_bytes, -EBUSY it was written to while it
  * was read, several times over, -ENOMEM. */
 int private_file_read(int fd, uint64_t max_bytes, struct private_file *out);
+/* The next part of a file of @len bytes that is wanted, from *@off to *@end, as what was read so
+ * far says: @bytes, which have zeros elsewhere. @step counts from 0. Returns false: nothing more
+ * is. */
+typedef bool private_file_parts(const uint8_t *bytes, uint64_t len, uint32_t step, uint64_t *off,
+				uint64_t *end);
+/* The same, but that only these parts are read, of @max_bytes in all: the rest is zeros, and takes
+ * no memory. Where one is no part of the file, or they are longer together than it, all is read. */
+int private_file_read_parts(int fd, uint64_t max_bytes, private_file_parts *parts,
+			    struct private_file *out);
 /* Opens by open_regular() and reads. */
 int private_file_open(const char *path, uint64_t max_bytes, struct private_file *out);
 int private_file_open_at(int dir_fd, const char *name, uint64_t max_bytes,

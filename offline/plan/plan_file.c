@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define PLAN_MAGIC "PUGPLAN"
 #define PLAN_VERSION 4
@@ -172,6 +173,24 @@ int plan_file_bytes(const struct pugmark_plan *plan, const void **bytes, size_t 
 	int err = plan_encode(plan, own, len_bytes);
 	*bytes = *own;
 	return err;
+}
+
+/* The kernel takes whole pages. They lie one behind the other: nodes to targets. */
+void plan_forget_grammar(struct pugmark_plan *plan)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)plan->nodes + page - 1) & ~(page - 1);
+	uintptr_t end = (uintptr_t)(plan->targets + plan->n_targets) & ~(page - 1);
+
+	if (!plan->storage)
+		return;
+	plan->nodes = NULL;
+	plan->decisions = NULL;
+	plan->alternatives = NULL;
+	plan->targets = NULL;
+	plan->n_nodes = plan->n_decisions = plan->n_alternatives = plan->n_targets = 0;
+	if (from < end)
+		madvise((void *)from, end - from, MADV_DONTNEED);
 }
 
 static bool index_ok(uint32_t index, uint32_t count)

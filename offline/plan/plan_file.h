@@ -22,6 +22,9 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes);
  * -ENOMEM. */
 int plan_file_bytes(const struct pugmark_plan *plan, const void **bytes, size_t *len_bytes,
 		    void **own);
+/* Gives back what only a parser needs of @plan: nodes, decisions, alternatives and targets, which
+ * it has none of from here on. It can no longer be laid out as a file. */
+void plan_forget_grammar(struct pugmark_plan *plan);
 /* Checks the @len_bytes at @bytes and points @plan into them; @name is for messages. */
 int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
 		struct pugmark_diag *diag);

@@ -61,6 +61,13 @@ static void release(void *ctx)
 	targets_release(&r->modules->targets);
 }
 
+static void planned(void *ctx)
+{
+	struct replanning *r = ctx;
+
+	record_modules_planned(r->modules);
+}
+
 /* Says which patterns have no match yet: such a pattern may be wrong, or its module may be loaded
  * later, or never. */
 static void tell_awaited(const struct record_modules_options *o, const struct record_modules *m,
@@ -310,6 +317,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.replan = replan;
 		a->options.changed = changed;
 		a->options.release = release;
+		a->options.planned = planned;
 		a->options.replan_ctx = &replanning;
 		err = plan_captures(a, modules, &captures, diag);
 		if (!err)

@@ -121,6 +121,8 @@ struct recorder_options {
 	 * no probe is on it: he may. */
 	const char *(*changed)(void *ctx, bool at_end);
 	void (*release)(void *ctx);
+	/* All is written and placed, and replan() is not called: what plans hold for it may go. */
+	void (*planned)(void *ctx);
 	void *replan_ctx;
 	/* Level values: what to capture besides, of the same modules in the same order; NULL:
 	 * nothing.

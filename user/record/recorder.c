@@ -43,6 +43,10 @@ enum {
 	FORECAST_NS = 500000000, /* a shorter command need not wait until probes are priced */
 };
 
+#define GAVE_BACK                                                                                  \
+	"the recorder came to --max-memory and has given up what it kept of stacks: there are "    \
+	"gaps where that would have been needed"
+
 struct recording_run {
 	const struct recorder_options *options;
 	struct voice voice;
@@ -61,6 +65,7 @@ struct recording_run {
 	int notify_fd;
 	uint64_t start_ns, shown_ns, shown_events, weighed_ns;
 	uint32_t heavy; /* looks in a row that found too much memory */
+	bool gave_back; /* has been noted */
 	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress, forecast_later;
 	bool deaths; /* were told of */
@@ -209,6 +214,9 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probed_now_watch(&run->now);
 	if (!err)
 		err = callers_new(o, run->probes, &run->callers);
+	/* Who may plan anew, or patch what comes, needs all of them. */
+	if (!err && o->planned && !o->later && !(o->max_overhead > 0) && !o->carrier)
+		o->planned(o->replan_ctx);
 	own_memory_give_back(); /* what planning and placing took: recording may go on for days */
 	return err;
 }
@@ -270,14 +278,21 @@ static bool is_too_dear(struct recording_run *run, uint64_t time_ns)
 	return o->refuse_above > 0 && run->factor > o->refuse_above;
 }
 
-/* Looks at most once a second. What reads a large file takes more for a moment. */
+/* Looks at most once a second. What reads a large file takes more for a moment. Where it stays
+ * more, what is kept of stacks goes, and the recording ends only where that does not help. */
 static bool is_too_large(struct recording_run *run, uint64_t time_ns)
 {
 	if (!run->options->max_memory_bytes || time_ns - run->weighed_ns < MEMORY_NS)
 		return false;
 	run->weighed_ns = time_ns;
 	run->heavy = own_memory_exceeds(run->options->max_memory_bytes) ? run->heavy + 1 : 0;
-	return run->heavy >= MEMORY_LOOKS;
+	if (run->heavy == MEMORY_LOOKS) {
+		collector_give_back(run->collector);
+		if (!run->gave_back)
+			collector_note(run->collector, GAVE_BACK);
+		run->gave_back = true;
+	}
+	return run->heavy >= 2 * MEMORY_LOOKS;
 }
 
 static enum recorder_stop wait_for_end(struct recording_run *run)

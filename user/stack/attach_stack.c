@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROCESSES = 64, PART_OF_MEMORY = 4 };
+enum { PROCESSES = 64, PART_OF_MEMORY = 4, PART_OF_LIMIT = 2 };
 
 struct attach_stacks {
 	struct unwind_room room;
@@ -102,6 +102,8 @@ int attach_stacks_new(const struct recorder_options *options, struct attach_stac
 		return -ENOMEM;
 	s->room.bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) / PART_OF_MEMORY *
 			(uint64_t)sysconf(_SC_PAGESIZE);
+	if (options->max_memory_bytes && s->room.bytes > options->max_memory_bytes / PART_OF_LIMIT)
+		s->room.bytes = options->max_memory_bytes / PART_OF_LIMIT;
 	/* What runs now may have ended by the time that its stack is looked at. */
 	for (uint32_t i = 0; i < options->n_running && s->next < PROCESSES; i++) {
 		struct unwinder *u;
@@ -307,6 +309,15 @@ void attach_stacks_forget(struct attach_stacks *s, pid_t pid)
 		s->unwinders[i] = NULL;
 	}
 	s->refused = 0;
+}
+
+void attach_stacks_give_back(struct attach_stacks *s)
+{
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		unwinder_free(s->unwinders[i]);
+		s->unwinders[i] = NULL;
+	}
+	s->last = NULL;
 }
 
 bool attach_stacks_bias(struct attach_stacks *s, const struct recorder_module *module,

@@ -56,6 +56,9 @@ void attach_stacks_clean(struct attach_stacks *stacks, pid_t pid, const struct c
 			 uint64_t *words, struct pugmark_witness_event *event);
 /* Process @pid runs another program. */
 void attach_stacks_forget(struct attach_stacks *stacks, pid_t pid);
+/* Forgets what all processes have mapped, for the memory that it takes: who still runs is looked at
+ * again when something is asked of him. */
+void attach_stacks_give_back(struct attach_stacks *stacks);
 /* Where @module is in the process whose stack reduce() has just looked at. */
 bool attach_stacks_bias(struct attach_stacks *stacks, const struct recorder_module *module,
 			uint64_t *bias);

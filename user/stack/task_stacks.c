@@ -24,6 +24,18 @@ void task_stacks_deinit(struct task_stacks *t)
 	}
 }
 
+void task_stacks_give_back(struct task_stacks *t)
+{
+	for (unsigned k = 0; k < BATCH_SNAPSHOTS; k++) {
+		if (t->snapshots[k] != t->last) {
+			free(t->snapshots[k]);
+			t->snapshots[k] = NULL;
+		}
+		free(t->deeps[k]);
+		t->deeps[k] = NULL;
+	}
+}
+
 /* Makes the snapshot from what was sent and from the snapshot before. */
 int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uint32_t bytes)
 {

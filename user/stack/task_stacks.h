@@ -18,6 +18,8 @@ struct task_stacks {
 };
 
 void task_stacks_deinit(struct task_stacks *t);
+/* Forgets all but the last, for the memory: the next is sent as what differs from that. */
+void task_stacks_give_back(struct task_stacks *t);
 /* Each keeps what was sent, @bytes long, and returns 0 or -ENOMEM; what does not hold together is
  * left out. */
 int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uint32_t bytes);

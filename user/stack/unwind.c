@@ -8,7 +8,7 @@
 #include "offline/base/private_file.h"
 #include "offline/base/search.h"
 #include "offline/base/vec.h"
-#include "offline/elf/elf_inflating.h"
+#include "offline/elf/elf_unwinding.h"
 #include "user/file/maps_lines.h"
 #include "user/stack/heap_bound.h"
 
@@ -84,41 +84,37 @@ static bool is_of_text(const struct unwinder *u, const struct stat *st)
 	return false;
 }
 
-/* The file @fd, read into memory: descriptors are scarcer than that. NULL: it is no ELF file. Of
- * compressed sections .debug_frame alone would be of use, and libdw inflates all to find it. */
-static Elf *elf_of(struct unwinder *u, int fd, uint64_t len)
+/* The file @fd, as far as unwinding needs it, in memory: descriptors are scarcer than that. NULL:
+ * it is no ELF file, or there is no room for it. Of compressed sections .debug_frame alone would be
+ * of use, and libdw inflates all to find it. */
+static Elf *elf_of(struct unwinder *u, int fd)
 {
 	struct private_file file;
-	if (private_file_read(fd, len, &file))
+	uint64_t max = (u->copied + u->room->bytes) / SHARE_OF_ROOM;
+	if (max <= u->copied || elf_unwinding_read(fd, max - u->copied, &file))
 		return NULL;
 	elf_version(EV_CURRENT);
-	Elf *elf =
-		elf_hide_inflating(&file) ? NULL : elf_memory((char *)file.bytes, file.len_bytes);
-	if (elf && elf_kind(elf) == ELF_K_ELF && VEC_PUSH(&u->files, file))
+	Elf *elf = elf_memory((char *)file.bytes, file.len_bytes);
+	if (elf && elf_kind(elf) == ELF_K_ELF && VEC_PUSH(&u->files, file)) {
+		u->copied += file.read_bytes;
+		u->room->bytes -= file.read_bytes;
 		return elf;
+	}
 	elf_end(elf);
 	private_file_free(&file);
 	return NULL;
 }
 
-/* The file that is mapped at @m, if code of it is, as far as there is room. By its length: what
- * reads it fills its holes. */
+/* The file that is mapped at @m, if code of it is, as far as there is room. */
 static Elf *elf_mapped(struct unwinder *u, const struct mapping *m)
 {
 	char path[96];
 	struct stat st;
-	Elf *elf = NULL;
 	map_file_path(u, m, path);
 	int fd = open_regular(path, &st);
 	if (fd < 0)
 		return NULL;
-	uint64_t len = (uint64_t)st.st_size, max = (u->copied + u->room->bytes) / SHARE_OF_ROOM;
-	if (is_of_text(u, &st) && max > u->copied && len <= max - u->copied)
-		elf = elf_of(u, fd, len);
-	if (elf) {
-		u->copied += len;
-		u->room->bytes -= len;
-	}
+	Elf *elf = is_of_text(u, &st) ? elf_of(u, fd) : NULL;
 	close(fd);
 	return elf;
 }

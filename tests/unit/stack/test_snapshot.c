@@ -408,6 +408,32 @@ static void stacks_of_others_are_not_told(void **context)
 	free(words);
 }
 
+/* Whatever was given back: each stack that is told is what was there, and the last is. */
+static void what_is_given_back_is_not_told(void **context)
+{
+	(void)context;
+	uint64_t sp = BASE + 30000;
+	begin(11);
+	for (uint32_t i = 0; i < 5000; i++) {
+		struct pugmark_witness_event e = {0};
+		uint64_t *words = NULL;
+		uint32_t serial = state.snapshots;
+		sp = move(sp);
+		live_on(sp);
+		ring_full = false;
+		assert_true(snapshot_send(sp));
+		if (next_random() % 4 == 0) {
+			task_stacks_give_back(&received);
+			assert_int_equal(task_stacks_tell(&received, serial - 1, &words, &e), 0);
+			assert_null(e.stack);
+		}
+		assert_int_equal(task_stacks_tell(&received, serial, &words, &e), 0);
+		assert_non_null(e.stack);
+		check_words(&e, sp);
+		free(words);
+	}
+}
+
 static void what_does_not_hold_together_is_left_out(void **context)
 {
 	(void)context;
@@ -440,6 +466,7 @@ int main(void)
 		cmocka_unit_test(the_anchor_is_looked_for_again_when_it_is_gone),
 		cmocka_unit_test(it_goes_as_far_as_it_may),
 		cmocka_unit_test(stacks_of_others_are_not_told),
+		cmocka_unit_test(what_is_given_back_is_not_told),
 		cmocka_unit_test(what_does_not_hold_together_is_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

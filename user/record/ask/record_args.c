@@ -308,7 +308,8 @@ static const struct option_row record_options[] = {
 	{"user", .value = "NAME", .help = "run the program as that user", .text = AT(options.user)},
 	{"ring", .value = "MIB", .help = "size of the event ring (16)", .number = take_ring,
 	 .max = 1024},
-	{"max-memory", .value = "MIB", .help = "end the recording where the recorder takes more",
+	{"max-memory", .value = "MIB",
+	 .help = "what the recorder may take: first stacks go, and then the recording ends",
 	 .u64 = AT_A(uint64_t, options.max_memory_bytes), .unit = 1 << 20, .max = 1 << 24},
 	{"quiet", 'q', .help = "no progress, no summary", .flag = AT(options.quiet)},
 	/* Not shown: what all commands have, and what is for tests. */

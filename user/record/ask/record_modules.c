@@ -2,6 +2,7 @@
 /* record_modules.c: see record_modules.h. */
 #include "user/record/ask/record_modules.h"
 
+#include "offline/plan/plan_file.h"
 #include "user/cli/command.h"
 #include "user/proc/launch.h"
 #include "user/proc/running.h"
@@ -367,6 +368,13 @@ int record_modules_replan(const struct record_modules_options *o, struct record_
 	out->first = *first;
 	out->n_now = *n;
 	return 0;
+}
+
+void record_modules_planned(struct record_modules *modules)
+{
+	for (uint32_t i = 0; i < RECORD_MODULES_MAX; i++)
+		if (modules->planned[i].plan)
+			plan_forget_grammar(modules->planned[i].plan);
 }
 
 void record_modules_deinit(struct record_modules *modules)

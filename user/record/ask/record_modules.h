@@ -62,6 +62,9 @@ int record_modules_replan(const struct record_modules_options *options,
 			  uint32_t *first, uint32_t *n, struct pugmark_diag *diag);
 /* Whether a file that some process has mapped by the path @name is asked for. */
 bool record_modules_wants(const struct record_modules_options *options, const char *name);
+/* Nothing is planned anew from here on, and all plans are written: what only a trace needs of them
+ * is given back. */
+void record_modules_planned(struct record_modules *modules);
 void record_modules_deinit(struct record_modules *modules);
 
 #endif

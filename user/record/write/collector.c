@@ -54,9 +54,16 @@ void collector_flush(struct collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
+void collector_give_back(struct collector *c)
+{
+	atomic_store(&c->give_back, true);
+}
+
 /* A chunk that was full is soon followed by another one. */
 static int write_chunk(struct collector *c, const struct chunk *chunk)
 {
+	if (atomic_exchange(&c->give_back, false))
+		recording_writer_give_back(c->writer);
 	if (!chunk)
 		return recording_writer_settle(c->writer);
 	recording_writer_since(c->writer, chunk->since_ns);

@@ -40,6 +40,8 @@ void collector_count_anew(struct collector *c);
 /* Drains all that is in the rings now and, where the thread that writes does not rest, writes it to
  * the recording; waits for that, a second at most. In any thread. */
 void collector_flush(struct collector *c);
+/* Has the thread that writes give back, before the next chunk, what it keeps of stacks. */
+void collector_give_back(struct collector *c);
 /* The processes that had events lately, at most @max. Returns how many. */
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max);
 /* Has @text said in the recording. */

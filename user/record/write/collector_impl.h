@@ -63,6 +63,7 @@ struct collector {
 	struct timespec keeps_until; /* or this time */
 	bool finishing, drained;
 	int err;
+	_Atomic bool give_back;	  /* before the next chunk is written */
 	_Atomic uint64_t waiting; /* bytes that are to be written */
 	char *note;
 

@@ -34,16 +34,17 @@ int recording_plans_write(const struct recorder_options *options,
 {
 	for (uint32_t m = 0; m < options->n_modules; m++) {
 		char name[32];
-		void *bytes;
+		const void *bytes;
+		void *own;
 		size_t len;
 
 		if (!options->modules[m].plan)
 			continue;
 		snprintf(name, sizeof(name), "plan-%u.pmp", first + m);
-		int err = plan_encode(options->modules[m].plan, &bytes, &len);
+		int err = plan_file_bytes(options->modules[m].plan, &bytes, &len, &own);
 		if (!err) {
 			err = recording_folder_write(folder, name, bytes, len, false);
-			free(bytes);
+			free(own);
 		}
 		if (!err)
 			err = write_arg_types(&options->modules[m], folder, first + m);

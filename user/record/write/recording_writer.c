@@ -347,6 +347,11 @@ int recording_writer_settle(struct recording_writer *w)
 	return w->err;
 }
 
+void recording_writer_give_back(struct recording_writer *w)
+{
+	unpacker_give_back(w->unpacker);
+}
+
 bool recording_writer_keeps(const struct recording_writer *w)
 {
 	return unpacker_keeps(w->unpacker);

@@ -35,6 +35,8 @@ int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, siz
 /* What the next chunks hold had come by @since_ns. */
 void recording_writer_since(struct recording_writer *w, uint64_t since_ns);
 int recording_writer_settle(struct recording_writer *w);
+/* Gives back memory, between chunks: some events that follow have no stack, and the trace a gap. */
+void recording_writer_give_back(struct recording_writer *w);
 /* Whether anything waits. */
 bool recording_writer_keeps(const struct recording_writer *w);
 /* To be called when what is probed changes, while no batch is written. Batches of the next

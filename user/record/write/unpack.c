@@ -190,6 +190,14 @@ int unpacker_settle(struct unpacker *u)
 	return unpacker_end(u, false);
 }
 
+void unpacker_give_back(struct unpacker *u)
+{
+	for (uint32_t i = 0; i < u->cap_tasks; i++)
+		if (u->tasks[i])
+			task_stacks_give_back(&u->tasks[i]->stacks);
+	attach_stacks_give_back(u->attach_stacks);
+}
+
 bool unpacker_keeps(const struct unpacker *u)
 {
 	return u->kept.task;

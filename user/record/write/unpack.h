@@ -45,6 +45,9 @@ int unpacker_end(struct unpacker *u, bool keep);
 void unpacker_since(struct unpacker *u, uint64_t since_ns);
 /* Writes what waits, between an end and a begin. Returns 0 or the first error of all. */
 int unpacker_settle(struct unpacker *u);
+/* Gives back, between an end and a begin, what is kept of stacks and of what processes have mapped:
+ * what comes next and refers to it has no stack. */
+void unpacker_give_back(struct unpacker *u);
 bool unpacker_keeps(const struct unpacker *u);
 
 #endif
