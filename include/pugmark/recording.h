@@ -48,6 +48,14 @@ struct pugmark_recording_map {
 	const char *path;
 };
 
+/* A piece of code that a process has made at run time, as it has said itself (a perf map). */
+struct pugmark_recording_code {
+	const char *name;    /* any text */
+	uint64_t start, end; /* run-time addresses */
+	bool certain;	     /* it was said before the time that was asked for, and no other may
+				have been since */
+};
+
 /* A probe that was hit. */
 struct pugmark_recording_hit {
 	uint32_t module, site; /* index of the recording's modules, of its plan's sites */
@@ -119,6 +127,11 @@ const struct pugmark_recording_map *pugmark_recording_maps(const struct pugmark_
 const struct pugmark_recording_map *pugmark_recording_map_at(const struct pugmark_recording *rec,
 							     int32_t pid, uint64_t addr,
 							     uint64_t time_ns);
+
+/* What process @pid called the code at @addr at @time_ns, or, where it had said nothing, what it
+ * called it later. Returns false: it never has; else @out, borrowed from the recording. */
+bool pugmark_recording_code_at(const struct pugmark_recording *rec, int32_t pid, uint64_t addr,
+			       uint64_t time_ns, struct pugmark_recording_code *out);
 
 /* The events of the task at @index of pugmark_recording_tasks(), from the first. The iterator is
  * freed before the recording. */

@@ -71,7 +71,12 @@ struct pugmark_trace_event {
 				    whose event fits nothing, or 0 */
 	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module;
 				    VALUE: it */
-	uint64_t lost;		 /* GAP: how many events were lost */
+	union {
+		uint64_t lost; /* GAP: how many events were lost */
+		/* ENTER: the run-time address that the function returns to, where its entry told
+		 * it; 0: it did not. It lies in code that is not traced, or that was jumped from */
+		uint64_t outside;
+	};
 	union {
 		const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the
 				       plan */

@@ -32,6 +32,7 @@ void pugmark_recording_free(struct pugmark_recording *rec)
 	for (uint32_t i = 0; i < rec->n_maps; i++)
 		free((char *)rec->maps[i].path);
 	free(rec->maps);
+	recording_code_free(rec);
 	free(rec->deaths);
 	recording_tasks_free(rec);
 	free(rec->segments);

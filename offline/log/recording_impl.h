@@ -46,6 +46,7 @@ struct pugmark_recording {
 	uint32_t n_maps, cap_maps;
 	struct pugmark_recording_death *deaths;
 	uint32_t n_deaths, cap_deaths;
+	struct recording_code *code; /* NULL: nothing is known */
 	char **notes;
 	uint32_t n_notes;
 	/* The codec of an iterator that is done, for the next one; or NULL. Iterators of several
@@ -59,6 +60,12 @@ void recording_add_note(struct pugmark_recording *rec, const char *format, ...)
 struct pugmark_recording_task *recording_task_get(struct pugmark_recording *rec, uint32_t number);
 /* Frees all of them. */
 void recording_tasks_free(struct pugmark_recording *rec);
+/* Adds what a process has said of code, and that it runs another program from then on. 0 or -errno.
+ */
+int recording_code_add(struct pugmark_recording *rec, int32_t pid, uint64_t since_ns,
+		       uint64_t time_ns, uint64_t start, uint64_t size, const char *name);
+int recording_code_exec(struct pugmark_recording *rec, int32_t pid, uint64_t time_ns);
+void recording_code_free(struct pugmark_recording *rec);
 /* Whether the tables may grow by so many bytes: what is in a file of a kilobyte must not take
  * gigabytes. */
 bool recording_may_grow(struct pugmark_recording *rec, size_t bytes);

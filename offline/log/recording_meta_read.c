@@ -246,6 +246,25 @@ static int add_maps(struct pugmark_recording *rec, const json_t *line)
 	return 0;
 }
 
+static int add_code(struct pugmark_recording *rec, const json_t *line)
+{
+	const json_t *list = json_object_get(line, "code"), *row;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach(list, i, row)
+	{
+		const char *name = json_string_value(json_array_get(row, 2));
+
+		if (!err && name)
+			err = recording_code_add(rec, number(line, "pid"), number(line, "since"),
+						 number(line, "t"),
+						 json_integer_value(json_array_get(row, 0)),
+						 json_integer_value(json_array_get(row, 1)), name);
+	}
+	return err;
+}
+
 static int add_death(struct pugmark_recording *rec, const json_t *line)
 {
 	const json_t *hits = json_object_get(line, "hits"), *row;
@@ -308,6 +327,8 @@ static int take_line(struct pugmark_recording *rec, const json_t *line)
 
 	if (!strcmp(ev, "maps"))
 		return add_maps(rec, line);
+	if (!strcmp(ev, "code"))
+		return add_code(rec, line);
 	if (!strcmp(ev, "note"))
 		return add_note(rec, string(line, "text"));
 	if (!task_number || task_number > UINT32_MAX)
@@ -326,6 +347,8 @@ static int take_line(struct pugmark_recording *rec, const json_t *line)
 	} else if (!strcmp(ev, "exit")) {
 		task->exited = true;
 		task->exit_code = number(line, "code");
+	} else if (!strcmp(ev, "exec")) {
+		return recording_code_exec(rec, task->pid, number(line, "t"));
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "user/cli/command.h"
 #include "user/cli/outbuf.h"
 #include "user/view/trace/left_out.h"
+#include "user/view/trace/made_code.h"
 #include "user/view/trace/trace_view.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct dump {
 	const struct dump_format *format;
 	bool count_only;
 	uint64_t events, witnesses, gaps;
+	uint32_t task;
 	int32_t tid;
 	/* What lines of this thread begin with, up to the address: per module and kind. */
 	struct head *heads;
@@ -142,8 +144,13 @@ static void text_event(struct dump *d, const struct pugmark_trace_event *e)
 			outbuf_safe_text(out, e->import);
 		}
 	} else if (e->kind == PUGMARK_TRACE_ENTER) {
+		struct made_code from;
 		outbuf_char(out, ' ');
 		outbuf_text(out, trace_view_cause(e->cause));
+		if (made_code_find(&d->view, d->task, e->outside, e->to_ns, &from)) {
+			outbuf_char(out, ' ');
+			made_code_print(out, &from);
+		}
 	}
 	outbuf_char(out, '\n');
 }
@@ -198,6 +205,10 @@ static void json_event(struct dump *d, const struct pugmark_trace_event *e)
 		outbuf_json(out, ",\"import\":", e->import);
 	if (e->kind == PUGMARK_TRACE_ENTER || e->kind == PUGMARK_TRACE_GAP)
 		outbuf_json(out, ",\"cause\":", trace_view_cause(e->cause));
+	struct made_code from;
+	if (e->kind == PUGMARK_TRACE_ENTER &&
+	    made_code_find(&d->view, d->task, e->outside, e->to_ns, &from))
+		made_code_json(out, &from);
 	outbuf_json_dec(out, ",\"depth\":", e->depth);
 	if (d->view.info->times)
 		json_times(d, e);
@@ -274,6 +285,7 @@ static int dump_task(struct dump *d, uint32_t task, struct pugmark_trace_iter *i
 	const struct pugmark_trace_event *e;
 	const struct trace_view *v = &d->view;
 	bool all = !v->funcs && !v->timed && !v->modules.n, more = true;
+	d->task = task;
 	d->tid = v->tasks[task].tid;
 	make_heads(d);
 	int got;

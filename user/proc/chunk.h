@@ -14,7 +14,7 @@ struct chunk_entry {
 	__u32 reserved;
 };
 
-enum { CHUNK_MAPS = 32, CHUNK_NOTE = 33 };
+enum { CHUNK_MAPS = 32, CHUNK_NOTE = 33, CHUNK_CODE = 34 };
 
 /* CHUNK_MAPS: the executable mappings of a process, in the words of /proc/PID/maps; CHUNK_NOTE: a
  * sentence. */
@@ -22,6 +22,16 @@ struct chunk_text {
 	__u32 kind;
 	__s32 pid;
 	__u64 time_ns;
+	char text[];
+};
+
+/* CHUNK_CODE: what a process calls code that it makes at run time: lines of start, size, both in
+ * hex, and name. They were there at time_ns, and not yet at since_ns (0: that is not known). */
+struct chunk_code {
+	__u32 kind;
+	__s32 pid;
+	__u64 time_ns;
+	__u64 since_ns;
 	char text[];
 };
 

@@ -59,6 +59,18 @@ void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const stru
 		});
 }
 
+void parser_emit_entry(struct parser *p, uint8_t cause, const struct frame *f, uint64_t outside)
+{
+	emit(p, (struct pugmark_trace_event){
+			.kind = PUGMARK_TRACE_ENTER,
+			.cause = cause,
+			.module = f->module,
+			.func = f->func,
+			.addr = p->plans[f->module]->funcs[f->func].addr,
+			.outside = outside,
+		});
+}
+
 /* @callee, of module @to: PUGMARK_NONE where the call left the traced modules. */
 void parser_emit_call(struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
 		      uint16_t to, uint32_t callee)

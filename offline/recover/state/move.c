@@ -312,7 +312,7 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 		parser_top(p)->back = f.func + 1;
 		parser_top(p)->back_module = f.module;
 	}
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, cause, &f);
+	parser_emit_entry(p, cause, &f, la->e->flags & PUGMARK_EVENT_FROM_SIGNAL ? 0 : f.ret);
 	if (parser_push_on(p, f, boundary, PUGMARK_CAUSE_NONE))
 		at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }

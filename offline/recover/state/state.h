@@ -307,6 +307,9 @@ static inline struct pugmark_trace_event *parser_reserve(struct parser *p, uint3
 /* Reports an event that is complete. */
 void parser_emit(struct parser *parser, const struct pugmark_trace_event *event);
 void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
+/* Function of @f was entered, and returns to @outside (0: not known). */
+void parser_emit_entry(struct parser *parser, uint8_t cause, const struct frame *f,
+		       uint64_t outside);
 /* The call @n of @module has led to @callee of module @to; PUGMARK_NONE: out of the traced ones. */
 void parser_emit_call(struct parser *parser, uint16_t module, const struct pugmark_plan_node *n,
 		      uint16_t to, uint32_t callee);

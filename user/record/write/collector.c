@@ -123,6 +123,7 @@ static void collector_free(struct collector *c)
 		close(c->backlog_fd);
 	free(c->pending);
 	free(c->hits);
+	code_watch_free(c->code);
 	maps_watch_free(c->maps);
 	free(c->note);
 	pthread_mutex_destroy(&c->lock);
@@ -177,7 +178,9 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 					"starting the collector: %s", strerror(-err));
 	}
+	c->code = code_watch_new(c->maps);
 	if (pthread_create(&c->drain_thread, NULL, collector_drain, c)) {
+		code_watch_end(c->code);
 		c->drained = true;
 		pthread_cond_broadcast(&c->changed);
 		pthread_join(c->write_thread, NULL);
@@ -197,6 +200,9 @@ uint64_t collector_waiting(struct collector *c)
 int collector_finish(struct collector *c, struct progress *progress)
 {
 	idle_thread_hurry(c->idle);
+	code_watch_end(c->code);
+	if (code_watch_note(c->code))
+		collector_note(c, code_watch_note(c->code));
 	collector_lock(c);
 	c->finishing = true;
 	pthread_mutex_unlock(&c->lock);

@@ -12,6 +12,7 @@
 #include "user/file/disk_room.h"
 #include "user/kernel/idle_thread.h"
 #include "user/proc/maps_watch.h"
+#include "user/record/write/code_watch.h"
 #include "user/record/write/collector.h"
 
 #include <pthread.h>
@@ -82,6 +83,7 @@ struct collector {
 	struct process_record *pending;
 	uint32_t n_pending;
 	struct maps_watch *maps;
+	struct code_watch *code; /* NULL: names of code are not read */
 };
 
 /* Raises this thread's priority: many threads fill the ring and one empties it, so on a busy

@@ -148,6 +148,18 @@ static void pass_note(struct collector *c)
 	free(note);
 }
 
+/* Takes over what has been read of names of code, as far as there is room. */
+static void pass_code(struct collector *c)
+{
+	struct chunk_code *text;
+	uint32_t bytes;
+
+	while (chunk_has_room(c) && (text = code_watch_take(c->code, &bytes))) {
+		chunk_add(c, text, bytes);
+		free(text);
+	}
+}
+
 /* Drains the rest, now that nobody writes to the rings any more. */
 static void drain_last(struct collector *c)
 {
@@ -159,6 +171,7 @@ static void drain_last(struct collector *c)
 	}
 	chunk_turn(c, true);
 	pass_note(c);
+	pass_code(c);
 	chunk_turn(c, false);
 }
 
@@ -214,6 +227,7 @@ void *collector_drain(void *context)
 		bool any = drain(c);
 
 		pass_note(c);
+		pass_code(c);
 		pass_flush(c);
 		if (any && c->stall_ms) {
 			usleep(c->stall_ms * 1000);

@@ -4,6 +4,7 @@
 #include "user/record/write/process_lines.h"
 
 #include "user/file/maps_lines.h"
+#include "user/file/perf_map.h"
 #include "user/record/write/recording_meta.h"
 
 #include <errno.h>
@@ -88,6 +89,35 @@ int process_lines_maps(struct process_lines *l, const struct chunk_text *text, u
 	json_object_set_new(j, "pid", json_integer(text->pid));
 	json_object_set_new(j, "maps", maps);
 	return process_lines_json(l, text->time_ns, j);
+}
+
+int process_lines_code(struct process_lines *l, const struct chunk_code *code, uint32_t bytes)
+{
+	const char *at = code->text, *end = code->text + (bytes - sizeof(*code));
+	json_t *list = json_array(), *j = json_object();
+	struct perf_map map = {0};
+	struct perf_map_line line;
+	bool is;
+
+	for (size_t used; (used = perf_map_next(&map, at, end - at, &line, &is)); at += used) {
+		char name[PERF_MAP_NAME_MAX + 1];
+
+		if (!is)
+			continue;
+		memcpy(name, line.name, line.name_len);
+		name[line.name_len] = 0;
+		json_t *row = json_array();
+		json_array_append_new(row, json_integer(line.start));
+		json_array_append_new(row, json_integer(line.size));
+		json_array_append_new(row, recording_json_text(name));
+		json_array_append_new(list, row);
+	}
+	json_object_set_new(j, "ev", json_string("code"));
+	json_object_set_new(j, "t", json_integer(code->time_ns));
+	json_object_set_new(j, "since", json_integer(code->since_ns));
+	json_object_set_new(j, "pid", json_integer(code->pid));
+	json_object_set_new(j, "code", list);
+	return process_lines_json(l, code->time_ns, j);
 }
 
 int process_lines_note(struct process_lines *l, const struct chunk_text *text, uint32_t bytes)

@@ -20,6 +20,8 @@ void process_lines_deinit(struct process_lines *lines);
 int process_lines_add(struct process_lines *lines, const struct process_record *r);
 /* @bytes: of @text and what follows it in the chunk. */
 int process_lines_maps(struct process_lines *lines, const struct chunk_text *text, uint32_t bytes);
+/* The same of names of code that process made at run time. */
+int process_lines_code(struct process_lines *lines, const struct chunk_code *code, uint32_t bytes);
 /* Takes @line over. */
 int process_lines_json(struct process_lines *lines, uint64_t time_ns, json_t *line);
 int process_lines_note(struct process_lines *lines, const struct chunk_text *text, uint32_t bytes);

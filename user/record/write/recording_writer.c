@@ -285,6 +285,8 @@ static int index_chunk(struct recording_writer *w, const uint8_t *chunk, size_t 
 				(struct entry_ref){((const uint32_t *)data)[1], (uint32_t)off};
 		if (kind == CHUNK_MAPS)
 			err = process_lines_maps(&w->lines, data, entry->bytes);
+		else if (kind == CHUNK_CODE)
+			err = process_lines_code(&w->lines, data, entry->bytes);
 		else if (kind == CHUNK_NOTE)
 			err = process_lines_note(&w->lines, data, entry->bytes);
 		else if (kind >= PROCESS_TASK)

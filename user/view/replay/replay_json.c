@@ -4,6 +4,8 @@
  * program's recursion, which few readers of JSON survive. */
 #include "user/view/replay/replay.h"
 
+#include "user/view/trace/made_code.h"
+
 #include "user/view/replay/replay_paths.h"
 
 static void begin(struct replay *r)
@@ -58,6 +60,9 @@ static void put_what(struct replay *r, const struct call *call)
 	put_key(r->out, ",\"kind\":\"", kinds[call->how]);
 	if (call->how == PUGMARK_TRACE_ENTER)
 		put_key(r->out, ",\"cause\":\"", trace_view_cause(call->cause));
+	struct made_code from;
+	if (made_code_find(&r->view, r->task, call->entered_from, call->to_ns, &from))
+		made_code_json(r->out, &from);
 	if (call->outside) {
 		if (*call->import)
 			put_key(r->out, ",\"import\":\"", replay_call_name(r, call));

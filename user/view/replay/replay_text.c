@@ -11,6 +11,7 @@
 #include "user/view/replay/replay.h"
 
 #include "user/view/replay/replay_paths.h"
+#include "user/view/trace/made_code.h"
 
 enum {
 	START_WIDTH = 12,
@@ -147,8 +148,13 @@ static void put_name(struct replay *r, const struct call *call, const struct rep
 static void put_origin(struct replay *r, const struct call *call)
 {
 	if (call->how == PUGMARK_TRACE_ENTER) {
+		struct made_code from;
 		outbuf_text(r->out, "  <- ");
 		outbuf_text(r->out, trace_view_cause(call->cause));
+		if (made_code_find(&r->view, r->task, call->entered_from, call->to_ns, &from)) {
+			outbuf_text(r->out, " from ");
+			made_code_print(r->out, &from);
+		}
 	} else if (call->how == PUGMARK_TRACE_GAP) {
 		outbuf_text(r->out, "  <- open before");
 	}
@@ -166,10 +172,24 @@ static void put_ending(struct replay *r, enum call_end how)
 	outbuf_text(r->out, how == CALL_OPEN && r->past ? "  goes on" : words[how]);
 }
 
-static bool same_call(const struct call *a, const struct call *b)
+/* Whether both were entered from code of the same name, or from none that was made at run time. */
+static bool same_origin(struct replay *r, const struct call *a, const struct call *b)
+{
+	struct made_code x = {0}, y = {0};
+	if (a->entered_from == b->entered_from)
+		return true;
+	bool made = made_code_find(&r->view, r->task, a->entered_from, a->to_ns, &x);
+	if (made != made_code_find(&r->view, r->task, b->entered_from, b->to_ns, &y))
+		return false;
+	return !made || (x.certain == y.certain && !x.name == !y.name &&
+			 (!x.name || !strcmp(x.name, y.name)));
+}
+
+static bool same_call(struct replay *r, const struct call *a, const struct call *b)
 {
 	return a->func == b->func && a->module == b->module && a->import == b->import &&
-	       a->how == b->how && a->outside == b->outside && a->cause == b->cause;
+	       a->how == b->how && a->outside == b->outside && a->cause == b->cause &&
+	       same_origin(r, a, b);
 }
 
 static void put_run(struct replay *r)
@@ -210,7 +230,7 @@ static void close_leaf(struct replay *r, uint32_t level, const struct replay_end
 	if (!r->all && !has_values && run->n && !run->level.values &&
 	    run->level.indent == r->levels[level].indent &&
 	    run->level.hid == r->levels[level].hid && run->end.how == end->how &&
-	    same_call(&run->call, call)) {
+	    same_call(r, &run->call, call)) {
 		run->n++;
 		/* The calls follow each other, so what they took together lies within the whole
 		 * span. */

@@ -191,6 +191,7 @@ int calls_feed(struct calls *c, const struct pugmark_trace_event *e)
 				       .module = e->module,
 				       .how = PUGMARK_TRACE_ENTER,
 				       .cause = e->cause,
+				       .entered_from = e->outside,
 			       });
 		break;
 	}

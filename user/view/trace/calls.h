@@ -16,6 +16,7 @@
 struct call {
 	uint64_t from_ns, to_ns; /* it began between these two */
 	uint64_t site;		 /* address of the call or jump; 0: entered from outside */
+	uint64_t entered_from;	 /* PUGMARK_TRACE_ENTER: the event's `outside`; else 0 */
 	const char *import;	 /* outside: its name, or "" */
 	uint32_t func;		 /* of its module's plan; PUGMARK_NONE: outside, or not known */
 	uint32_t depth;		 /* the trace's depth while this is the innermost */

@@ -81,6 +81,14 @@ struct view_strings {
 	bool asked;
 };
 
+/* What made_code.c has found out of a page of memory. */
+enum { VIEW_PAGES = 256 };
+struct view_page {
+	uint64_t page;
+	int32_t pid;
+	bool known, no_file;
+};
+
 struct trace_view {
 	const char *command, *dir, *format;
 	struct patterns only, without, modules;
@@ -107,6 +115,7 @@ struct trace_view {
 	char ***plain, ***plain_imports;
 	struct view_strings *strings; /* heap, hints.c's: of the first n_strings modules */
 	uint32_t n_strings;
+	struct view_page pages[VIEW_PAGES]; /* made_code.c's, by page, modulo */
 };
 
 /* A view for the command @command, which shows everything as @format. */

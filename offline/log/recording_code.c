@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* recording_code.c: what processes called the code that they made at run time. The table is in the
+ * order in which that was said; where it is asked, an index by address is made of it: sorted by
+ * start, with the highest end up to each, so that a walk down from an address knows when to stop.
+ */
+#include "offline/base/search.h"
+#include "offline/log/recording_impl.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+/* So many pieces are looked at for one address: who made the recording may have put them all on one
+ * place. */
+enum { LOOKED_AT = 4096 };
+
+struct code {
+	uint64_t start, end;
+	uint64_t since_ns, time_ns; /* it was said between these two */
+	const char *name;
+	int32_t pid;
+	uint32_t said; /* number, from 0 */
+};
+
+struct exec {
+	int32_t pid;
+	uint64_t time_ns;
+};
+
+struct recording_code {
+	struct code *at;
+	uint32_t n, cap;
+	struct exec *execs; /* of the processes that run other programs later */
+	uint32_t n_execs, cap_execs;
+	/* The index: under lock. */
+	pthread_mutex_t lock;
+	struct code *sorted; /* by process and start; NULL: none since something was added */
+	uint64_t *reach;     /* the highest end of its process, up to each */
+};
+
+static struct recording_code *table(struct pugmark_recording *rec)
+{
+	if (!rec->code && (rec->code = calloc(1, sizeof(*rec->code))))
+		pthread_mutex_init(&rec->code->lock, NULL);
+	return rec->code;
+}
+
+static void drop_index(struct recording_code *c)
+{
+	free(c->sorted);
+	free(c->reach);
+	c->sorted = NULL;
+	c->reach = NULL;
+}
+
+void recording_code_free(struct pugmark_recording *rec)
+{
+	struct recording_code *c = rec->code;
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < c->n; i++)
+		free((void *)c->at[i].name);
+	drop_index(c);
+	free(c->at);
+	free(c->execs);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	rec->code = NULL;
+}
+
+/* Room for one more in an array of @cap elements of @size. */
+static bool grow(void **at, uint32_t n, uint32_t *cap, size_t size)
+{
+	if (n < *cap)
+		return true;
+	uint32_t more = *cap ? 2 * *cap : 64;
+	void *grown = realloc(*at, more * size);
+	if (!grown)
+		return false;
+	*at = grown;
+	*cap = more;
+	return true;
+}
+
+int recording_code_add(struct pugmark_recording *rec, int32_t pid, uint64_t since_ns,
+		       uint64_t time_ns, uint64_t start, uint64_t size, const char *name)
+{
+	struct recording_code *c = table(rec);
+	if (!size || size > UINT64_MAX - start)
+		return 0;
+	if (!recording_may_grow(rec, 2 * sizeof(*c->at) + sizeof(*c->reach) + strlen(name)))
+		return recording_no_room(rec);
+	char *copy =
+		c && grow((void **)&c->at, c->n, &c->cap, sizeof(*c->at)) ? strdup(name) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	drop_index(c);
+	c->at[c->n] = (struct code){.start = start,
+				    .end = start + size,
+				    .since_ns = since_ns,
+				    .time_ns = time_ns,
+				    .name = copy,
+				    .pid = pid,
+				    .said = c->n};
+	c->n++;
+	return 0;
+}
+
+int recording_code_exec(struct pugmark_recording *rec, int32_t pid, uint64_t time_ns)
+{
+	struct recording_code *c = table(rec);
+	if (!recording_may_grow(rec, sizeof(*c->execs)))
+		return recording_no_room(rec);
+	if (!c || !grow((void **)&c->execs, c->n_execs, &c->cap_execs, sizeof(*c->execs)))
+		return -ENOMEM;
+	c->execs[c->n_execs++] = (struct exec){pid, time_ns};
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct code *x = a, *y = b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->said < y->said ? -1 : x->said > y->said;
+}
+
+/* Under the lock. False: no memory. */
+static bool make_index(struct recording_code *c)
+{
+	if (c->sorted)
+		return true;
+	struct code *sorted = malloc((c->n + 1) * sizeof(*sorted));
+	uint64_t *reach = malloc((c->n + 1) * sizeof(*reach));
+	if (!sorted || !reach) {
+		free(sorted);
+		free(reach);
+		return false;
+	}
+	if (c->n)
+		memcpy(sorted, c->at, c->n * sizeof(*sorted));
+	qsort(sorted, c->n, sizeof(*sorted), by_place);
+	for (uint32_t i = 0; i < c->n; i++) {
+		bool first = !i || sorted[i].pid != sorted[i - 1].pid;
+		uint64_t before = first ? 0 : reach[i - 1];
+		reach[i] = sorted[i].end > before ? sorted[i].end : before;
+	}
+	c->sorted = sorted;
+	c->reach = reach;
+	return true;
+}
+
+/* Whether the process ran another program at @time_ns than when it said @code. */
+static bool is_of_another(const struct recording_code *c, const struct code *code, uint64_t time_ns)
+{
+	for (uint32_t i = 0; i < c->n_execs; i++) {
+		const struct exec *e = &c->execs[i];
+		if (e->pid == code->pid && (e->time_ns > code->time_ns) != (e->time_ns > time_ns))
+			return true;
+	}
+	return false;
+}
+
+/* What is known of one address at one time. */
+struct known {
+	const struct code *before; /* said last, for certain before that time */
+	const struct code *around; /* the last of those that may have been */
+	const struct code *after;  /* the first that was said later */
+};
+
+static void take(struct known *k, const struct code *code, uint64_t time_ns)
+{
+	const struct code **slot = code->time_ns <= time_ns   ? &k->before
+				   : code->since_ns < time_ns ? &k->around
+							      : &k->after;
+	bool first = slot == &k->after;
+	if (!*slot || (first ? code->said < (*slot)->said : code->said > (*slot)->said))
+		*slot = code;
+}
+
+bool pugmark_recording_code_at(const struct pugmark_recording *rec, int32_t pid, uint64_t addr,
+			       uint64_t time_ns, struct pugmark_recording_code *out)
+{
+	struct recording_code *c = rec->code;
+	struct known k = {0};
+	if (!c || !c->n)
+		return false;
+	pthread_mutex_lock(&c->lock);
+	bool made = make_index(c);
+	pthread_mutex_unlock(&c->lock);
+	if (!made)
+		return false;
+	uint32_t i = SEARCH_FIRST_NOT(
+		0, c->n, m,
+		c->sorted[m].pid < pid || (c->sorted[m].pid == pid && c->sorted[m].start <= addr));
+	for (uint32_t looked = 0; i && c->sorted[i - 1].pid == pid && c->reach[i - 1] > addr; i--) {
+		const struct code *code = &c->sorted[i - 1];
+		if (++looked > LOOKED_AT)
+			return false;
+		if (code->end > addr && !is_of_another(c, code, time_ns))
+			take(&k, code, time_ns);
+	}
+	const struct code *is = k.around ? k.around : k.before ? k.before : k.after;
+	if (!is)
+		return false;
+	out->name = is->name;
+	out->start = is->start;
+	out->end = is->end;
+	/* Not where it may have been one of two, or was said only later. */
+	out->certain = is != k.after &&
+		       (!k.around || !k.before || !strcmp(k.around->name, k.before->name));
+	return true;
+}

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# made_code.sh: code that a program makes at run time calls functions that are traced. Each of these
+# calls is one entry, in order and without a gap, and says which piece of code it came from: what the
+# program wrote to its perf map before it ran it, also where another piece took its place later, and
+# where the map is written at the end alone. A map that is no file of its own is not read: a link, a
+# FIFO, a folder, another user's, one with a second name; what is no line of a map is passed over, and
+# a name is printed as what it is.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs cc awk
+needs_recording
+work_in_own_folder
+
+cat >made.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+enum { PIECES = 8, ROUNDS = 3, PLACES = 6, ROOM = 64 };
+FN int even(int x) { return x + 1; }
+FN int odd(int x) { return x ^ 1; }
+static unsigned char *area;
+static char name[64];
+static FILE *map;
+
+static void begin_map(const char *how)
+{
+	char other[80];
+	snprintf(name, sizeof(name), "/tmp/perf-%d.map", getpid());
+	snprintf(other, sizeof(other), "%s.other", name);
+	if (!strcmp(how, "fifo"))
+		mkfifo(name, 0600);
+	if (!strcmp(how, "folder"))
+		mkdir(name, 0700);
+	if (!strcmp(how, "link") && symlink(other, name))
+		exit(2);
+	if (!strcmp(how, "none") || !strcmp(how, "fifo") || !strcmp(how, "folder"))
+		return;
+	map = fopen(!strcmp(how, "link") ? other : name, "w");
+	if (!strcmp(how, "stranger") && chown(name, 65534, 65534))
+		exit(2);
+	if (!strcmp(how, "twice") && link(name, other))
+		exit(2);
+	if (!strcmp(how, "rubbish")) {
+		fputs("\n \nxyz\n10 20\n0 0 nothing\nffffffffffffffff 10 high\n"
+		      "10 ffffffffffffffff long\n1 2", map);
+		static char line[9000000];
+		memset(line, 'a', sizeof(line) - 1);
+		line[sizeof(line) - 1] = '\n';
+		fwrite(line, sizeof(line), 1, map);
+	}
+}
+static void end_map(void)
+{
+	char other[80];
+	snprintf(other, sizeof(other), "%s.other", name);
+	rmdir(name);
+	unlink(name);
+	unlink(other);
+}
+/* Calls @f: sub $8,%rsp; mov $f,%rax; call *%rax; add $8,%rsp; ret */
+static int (*make(int i, int (*f)(int)))(int)
+{
+	unsigned char code[] = {0x48, 0x83, 0xec, 8, 0x48, 0xb8, 0, 0, 0, 0, 0,
+				0,    0,    0,	  0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
+	unsigned char *at = area + i % PLACES * ROOM;
+	memcpy(code + 6, &f, 8);
+	memcpy(at, code, sizeof(code));
+	return (int (*)(int))at;
+}
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "map";
+	int last = !strcmp(how, "last"), n = 0;
+	area = mmap(NULL, 1 << 16, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!last)
+		begin_map(how);
+	even(0);
+	usleep(300000);
+	for (int i = 0; i < PIECES; i++) {
+		int (*piece)(int) = make(i, i % 2 ? odd : even);
+		if (map) {
+			fprintf(map, "%lx %x piece %d \033[31m of it\n", (long)piece, ROOM, i);
+			fflush(map);
+		}
+		usleep(150000);
+		for (int k = 0; k < ROUNDS; k++)
+			n += piece(k);
+	}
+	if (last) {
+		begin_map("map");
+		for (int i = PIECES - PLACES; i < PIECES; i++)
+			fprintf(map, "%lx %x piece %d \033[31m of it\n",
+				(long)(area + i % PLACES * ROOM), ROOM, i);
+		fflush(map);
+		usleep(150000);
+	} else {
+		usleep(300000);
+	}
+	end_map();
+	return !n;
+}
+C
+cc -O1 -o made made.c || exit 1
+
+named() { # FILE: which piece each entry is told to come from, as numbers
+	sed -n 's/.* callback \[jit\] piece \([0-9]*\) .*/\1/p' "$1" | tr '\n' ' '
+}
+each='0 0 0 1 1 1 2 2 2 3 3 3 4 4 4 5 5 5 6 6 6 7 7 7 '
+entered() { # FILE: the entries from code without a name
+	grep -c ' callback \[anonymous code\]$' "$1"
+}
+record() { # HOW
+	rm -rf "$1.rec"
+	timeout 60 "$PUGMARK" record -q -o "$1.rec" -- ./made "$1" 2>"$1.err"
+	claim "$1: the program ran and ended well" [ $? = 0 ]
+	timeout 60 "$PUGMARK" dump "$1.rec" >"$1.dump"
+	claim "$1: no gap" [ $? = 0 ]
+}
+
+record map
+claim 'each entry says which piece it came from' [ "$(named map.dump)" = "$each" ]
+claim 'with certainty' eval '! grep -q "of it?" map.dump'
+claim 'a name is printed as text' eval '! grep -q $'"'"'\033'"'"' map.dump'
+claim 'all of it' grep -q 'piece 3 \\x1b\[31m of it' map.dump
+"$PUGMARK" replay map.rec >map.tree
+claim 'the tree says it' [ "$(grep -c '<- callback from \[jit\] piece 7 ' map.tree)" -ge 1 ]
+"$PUGMARK" replay --format json map.rec >map.json
+claim 'and the tree as JSON' [ "$(grep -c '"from":"piece 5 ' map.json)" = 3 ]
+claim 'and events as JSON' [ "$("$PUGMARK" dump --format ndjson map.rec | grep -c '"from":"piece 5 ')" = 3 ]
+claim 'nothing is left of the map' eval '! ls /tmp/perf-*.map.other 2>/dev/null | grep -q .'
+
+record rubbish
+claim 'what is no line is passed over' [ "$(named rubbish.dump)" = "$each" ]
+record last
+# Of two places a piece was there before those that are told.
+claim 'a map written at the end names what ran before' [ "$(named last.dump | wc -w)" = 24 ]
+claim 'without certainty' [ "$(grep -c 'of it?$' last.dump)" -ge 18 ]
+
+for how in none link fifo folder stranger twice; do
+	record $how
+	claim "$how: entries from code without names" [ "$(entered $how.dump)" = 24 ]
+	claim "$how: and no name" [ -z "$(named $how.dump)" ]
+done
+conclude

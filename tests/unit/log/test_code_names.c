@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_code_names.c: what a process called the code at an address at a time, against one that looks
+ * at all that was said: what was said last before that, what may have been said by then, what was
+ * said later; and not what another program of the same process has said. */
+#include "offline/log/recording_impl.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PIECES = 300, ASKED = 20000, SPAN = 400 };
+
+struct said {
+	uint64_t since, time, start, size;
+	int pid;
+	char name[16];
+};
+
+static unsigned seed = 1;
+
+static uint64_t below(uint64_t n)
+{
+	return (uint64_t)rand_r(&seed) % n;
+}
+
+static void add_line(struct pugmark_recording *rec, const char *format, ...)
+{
+	char line[256];
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	assert_int_equal(recording_process_lines(rec, line, (size_t)n), 0);
+}
+
+static void one_process(void **state)
+{
+	(void)state;
+	struct pugmark_recording rec = {.file_bytes = 1 << 20};
+	struct pugmark_recording_code c;
+	assert_false(pugmark_recording_code_at(&rec, 7, 0x100, 5, &c));
+	add_line(&rec,
+		 "{\"ev\":\"code\",\"t\":20,\"since\":10,\"pid\":7,\"code\":[[256,16,\"a\"]]}");
+	add_line(&rec,
+		 "{\"ev\":\"code\",\"t\":40,\"since\":30,\"pid\":7,\"code\":[[250,16,\"b\"]]}");
+	static const struct {
+		uint64_t addr, time;
+		const char *name; /* NULL: none */
+		bool certain;
+	} rows[] = {
+		{256, 25, "a", true},	{256, 15, "a", true}, {256, 5, "a", false},
+		{256, 35, "b", false},	{256, 41, "b", true}, {255, 41, "b", true},
+		{270, 41, "a", true},	{250, 5, "b", false}, {272, 41, NULL, false},
+		{249, 41, NULL, false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		bool is = pugmark_recording_code_at(&rec, 7, rows[i].addr, rows[i].time, &c);
+		assert_int_equal(is, rows[i].name != NULL);
+		if (is) {
+			assert_string_equal(c.name, rows[i].name);
+			assert_int_equal(c.certain, rows[i].certain);
+		}
+		assert_false(pugmark_recording_code_at(&rec, 8, rows[i].addr, rows[i].time, &c));
+	}
+	/* It becomes another program. */
+	add_line(&rec, "{\"ev\":\"exec\",\"t\":50,\"task\":1,\"pid\":7,\"tid\":7}");
+	assert_true(pugmark_recording_code_at(&rec, 7, 256, 45, &c));
+	assert_false(pugmark_recording_code_at(&rec, 7, 256, 55, &c));
+	recording_code_free(&rec);
+	recording_tasks_free(&rec);
+}
+
+static void as_all_that_was_said(void **state)
+{
+	(void)state;
+	static struct said all[PIECES];
+	struct pugmark_recording rec = {.file_bytes = 1 << 20};
+	for (int i = 0; i < PIECES; i++) {
+		struct said *s = &all[i];
+		*s = (struct said){.since = 10u * (unsigned)(i / 10),
+				   .time = 10u * (unsigned)(i / 10) + 10,
+				   .start = 1000 + below(SPAN),
+				   .size = 1 + below(below(8) ? 20 : SPAN),
+				   .pid = 1 + (int)below(2)};
+		snprintf(s->name, sizeof(s->name), "%d", (int)below(60));
+		add_line(&rec,
+			 "{\"ev\":\"code\",\"t\":%d,\"since\":%d,\"pid\":%d,\"code\":[[%d,%d,\"%"
+			 "s\"]]}",
+			 (int)s->time, (int)s->since, s->pid, (int)s->start, (int)s->size, s->name);
+	}
+	for (int i = 0; i < ASKED; i++) {
+		uint64_t addr = 990 + below(SPAN + 60), time = below(PIECES + 30);
+		int pid = 1 + (int)below(2);
+		const struct said *before = NULL, *around = NULL, *after = NULL;
+		for (int k = 0; k < PIECES; k++) {
+			const struct said *s = &all[k];
+			if (s->pid != pid || addr < s->start || addr >= s->start + s->size)
+				continue;
+			if (s->time <= time)
+				before = s;
+			else if (s->since < time)
+				around = s;
+			else if (!after)
+				after = s;
+		}
+		const struct said *is = around ? around : before ? before : after;
+		struct pugmark_recording_code c;
+		assert_int_equal(pugmark_recording_code_at(&rec, pid, addr, time, &c), is != NULL);
+		if (!is)
+			continue;
+		assert_string_equal(c.name, is->name);
+		assert_true(c.start == is->start && c.end == is->start + is->size);
+		assert_int_equal(c.certain, is != after && (!around || !before ||
+							    !strcmp(around->name, before->name)));
+	}
+	recording_code_free(&rec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_process),
+		cmocka_unit_test(as_all_that_was_said),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* code_names.c: see code_names.h. The folder is found while the process is there, and kept open: a
+ * map may be written when it ends. The file is looked for anew each time, since it may be another
+ * one by now. */
+#include "user/proc/code_names.h"
+
+#include "offline/base/clock.h"
+#include "offline/base/open_regular.h"
+#include "user/file/perf_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of all that a process says. */
+#define ALL_MAX (UINT64_C(64) << 20)
+
+struct code_names {
+	int32_t pid, pid_inside; /* as we see it, and as it does */
+	uid_t uid;		 /* its effective one */
+	int folder;		 /* -1: not found */
+	/* The file that was read last, and up to where. */
+	dev_t dev;
+	ino_t ino;
+	uint64_t off;
+	uint64_t since_ns; /* its last end had been reached by then; 0: never */
+	uint64_t all;	   /* bytes that were handed out */
+	bool too_many, told;
+	struct perf_map map;
+	char bytes[CODE_TEXT_MAX / 2]; /* as read */
+	struct chunk_code *text;       /* CODE_TEXT_MAX */
+};
+
+/* The number behind the last blank of @line. */
+static long last_number(const char *line)
+{
+	const char *at = line + strcspn(line, "\n");
+	while (at > line && at[-1] != '\t' && at[-1] != ' ')
+		at--;
+	return strtol(at, NULL, 10);
+}
+
+/* Whose the process is, and what number it has inside. */
+static bool read_status(struct code_names *n)
+{
+	char path[64], line[256];
+	unsigned real, effective;
+	bool has_uid = false;
+	snprintf(path, sizeof(path), "/proc/%d/status", n->pid);
+	FILE *f = fopen(path, "re");
+	n->pid_inside = n->pid;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Uid: %u %u", &real, &effective) == 2) {
+			n->uid = effective;
+			has_uid = true;
+		}
+		if (!strncmp(line, "NSpid:", 6))
+			n->pid_inside = (int32_t)last_number(line);
+	}
+	if (f)
+		fclose(f);
+	return has_uid && n->pid_inside > 0;
+}
+
+/* Its /tmp, as it sees it, and not by way of a link: an absolute one would lead into ours. */
+static int open_folder(const struct code_names *n)
+{
+	char path[64];
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH,
+	};
+	snprintf(path, sizeof(path), "/proc/%d/root", n->pid);
+	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	int fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+	close(root);
+	return fd;
+}
+
+struct code_names *code_names_new(int32_t pid)
+{
+	struct code_names *n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->pid = pid;
+	n->text = malloc(CODE_TEXT_MAX);
+	n->folder = n->text && read_status(n) ? open_folder(n) : -1;
+	if (n->text)
+		return n;
+	code_names_free(n);
+	return NULL;
+}
+
+void code_names_free(struct code_names *n)
+{
+	if (!n)
+		return;
+	if (n->folder >= 0)
+		close(n->folder);
+	free(n->text);
+	free(n);
+}
+
+/* Opens the map, if it is there and the process's own. */
+static int open_map(struct code_names *n)
+{
+	char name[48];
+	struct stat st;
+	snprintf(name, sizeof(name), "perf-%d.map", n->pid_inside);
+	int fd = open_regular_at(n->folder, name, &st);
+	if (fd < 0)
+		return fd;
+	if (st.st_uid != n->uid || st.st_nlink != 1) {
+		close(fd);
+		return -EPERM;
+	}
+	/* Another one, or begun anew. */
+	if (st.st_dev != n->dev || st.st_ino != n->ino || (uint64_t)st.st_size < n->off) {
+		n->dev = st.st_dev;
+		n->ino = st.st_ino;
+		n->off = 0;
+		n->map = (struct perf_map){0};
+	}
+	return fd;
+}
+
+/* Appends what @line says. The caller has seen that there is room. */
+static size_t put_line(char *to, const struct perf_map_line *line)
+{
+	size_t len = (size_t)sprintf(to, "%llx %llx ", (unsigned long long)line->start,
+				     (unsigned long long)line->size);
+	memcpy(to + len, line->name, line->name_len);
+	len += line->name_len;
+	to[len++] = '\n';
+	return len;
+}
+
+enum { LINE_ROOM = PERF_MAP_NAME_MAX + 40 };
+
+/* The lines of the next @len bytes, as far as there is room for them. Returns how many bytes of
+ * text these are; *@taken: of how many that were read. */
+static size_t take_lines(struct code_names *n, size_t len, size_t *taken)
+{
+	size_t put = 0, room = CODE_TEXT_MAX - sizeof(*n->text);
+	struct perf_map_line line;
+	bool is;
+	for (*taken = 0; room - put >= LINE_ROOM;) {
+		size_t used = perf_map_next(&n->map, n->bytes + *taken, len - *taken, &line, &is);
+		if (!used)
+			break;
+		*taken += used;
+		if (is)
+			put += put_line(n->text->text + put, &line);
+	}
+	return put;
+}
+
+const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
+{
+	uint64_t before_ns = clock_now_ns();
+	size_t put = 0, taken = 1;
+	if (n->folder < 0 || n->too_many)
+		return NULL;
+	int fd = open_map(n);
+	if (fd == -ENOENT) /* it has said nothing so far */
+		n->since_ns = before_ns;
+	if (fd < 0)
+		return NULL;
+	while (!put && taken) {
+		ssize_t got = pread(fd, n->bytes, sizeof(n->bytes), (off_t)n->off);
+		put = take_lines(n, got > 0 ? (size_t)got : 0, &taken);
+		n->off += taken;
+		n->all += taken;
+		if (n->all > ALL_MAX) {
+			n->too_many = true;
+			break;
+		}
+	}
+	close(fd);
+	if (!put) {
+		n->since_ns = before_ns;
+		return NULL;
+	}
+	n->text->kind = CHUNK_CODE;
+	n->text->pid = n->pid;
+	n->text->since_ns = n->since_ns;
+	n->text->time_ns = clock_now_ns();
+	*bytes = (uint32_t)(sizeof(*n->text) + put);
+	return n->text;
+}
+
+bool code_names_too_many(struct code_names *n)
+{
+	bool is = n->too_many && !n->told;
+	n->told |= is;
+	return is;
+}
