@@ -146,6 +146,28 @@ static void tell_whole(const struct record_modules *modules)
 	}
 }
 
+/* Says where code of a file is taken for that of another module. What is left out because somebody
+ * has asked for it is not told. */
+static void tell_foreign(const struct record_args *a, const struct record_modules *modules)
+{
+	const struct planning_options *o = &a->planning;
+	for (uint32_t i = 0; i < modules->n; i++) {
+		const struct recorder_module *m = &modules->at[i];
+		uint32_t n = 0;
+		for (uint32_t f = 0; m->plan && f < m->plan->n_funcs; f++)
+			n += !!(m->plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE);
+		if (!n || o->n_only || o->n_without || o->n_out || o->n_shares ||
+		    modules->planned[i].n_left_out)
+			continue;
+		command_say(stderr, "pugmark: note: ", m->name ? m->name : m->path, ": ");
+		fprintf(stderr,
+			"%u functions have no call frame information, and return from frames of "
+			"a size that nothing tells: they are taken for another module's, and not "
+			"traced\n",
+			n);
+	}
+}
+
 /* Says which files hold a program that only their memory shows; returns that for the recording, or
  * NULL. The caller frees. */
 static char *tell_packed(const struct record_modules *modules, bool quiet)
@@ -295,6 +317,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		warn_unresolved(modules, a->options.quiet);
 		if (!a->options.quiet)
 			tell_whole(modules);
+		if (!a->options.quiet && !a->modules.plan)
+			tell_foreign(a, modules);
 		a->options.notes[0] = left_out = tell_left_out(modules, a->options.quiet);
 		a->options.notes[1] = packed = tell_packed(modules, a->options.quiet);
 		if (!a->options.quiet && !a->options.carrier)

@@ -2,6 +2,7 @@
 /* plan_scope.c: see plan_scope.h. */
 #include "user/plan/plan_scope.h"
 
+#include "offline/program/foreign_code.h"
 #include "offline/share/share_functions.h"
 #include "user/cli/patterns.h"
 
@@ -28,6 +29,20 @@ static int apply_patterns(const struct pugmark_model *model, const char *const *
 					       texts[i]);
 	patterns_deinit(&patterns);
 	free(seen);
+	return err;
+}
+
+/* Adds to @without what patterns leave out. */
+static int apply_without(const struct pugmark_model *model, const struct planning_options *o,
+			 bool *without, struct pugmark_diag *diag)
+{
+	bool *hit = calloc(model->n_funcs + 1, sizeof(bool));
+	int err = hit ? apply_patterns(model, o->without, o->n_without, o->elsewhere, hit, diag)
+		      : pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+					 "out of memory");
+	for (uint32_t f = 0; !err && f < model->n_funcs; f++)
+		without[f] |= hit[f];
+	free(hit);
 	return err;
 }
 
@@ -59,17 +74,21 @@ int plan_scope_find(const struct pugmark_model *model, const struct planning_opt
 		    const struct profile *profile, bool **out, struct pugmark_diag *diag)
 {
 	*out = NULL;
-	if (!o->n_only && !o->n_without && !o->n_out && !o->n_shares)
-		return 0;
 	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
 	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
+	uint32_t n_foreign = without ? foreign_code_find(model, without) : 0;
+	if (without && !n_foreign && !o->n_only && !o->n_without && !o->n_out && !o->n_shares) {
+		free(in);
+		free(without);
+		return 0;
+	}
 	int err = in && without ? 0
 				: pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
 						   "out of memory");
 	if (!err)
 		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
 	if (!err)
-		err = apply_patterns(model, o->without, o->n_without, o->elsewhere, without, diag);
+		err = apply_without(model, o, without, diag);
 	for (uint32_t i = 0; !err && i < o->n_out; i++) {
 		uint32_t f = pugmark_model_func_at(model, o->out[i]);
 		if (f != PUGMARK_NONE)

@@ -6,7 +6,8 @@
 #include "user/plan/planning.h"
 #include "user/plan/profile.h"
 
-/* Finds which functions of @model are opaque by options->only, ->without, ->out and ->share, which
+/* Finds which functions of @model are opaque: foreign code (offline/program/foreign_code.h), and by
+ * options->only, ->without, ->out and ->share, which
  * depends on @profile (nothing in it: on estimates): the caller frees; *@out is NULL where
  * none is. Returns 0, or -errno with @diag filled (-ENOENT: a pattern matches no function;
  * -ENODATA: nothing is left to trace). */
