@@ -11,7 +11,8 @@
 /* Marks in @foreign, which has an element for each function of @model, those of foreign code, and
  * returns how many these are: runs of 64 or more functions without call frame information, one
  * behind the other, of which one in sixteen or more returns where nothing tells how large its frame
- * is. (A few of them are an assembler's, and modelled.) None where that would be all that there is. */
+ * is. (A few of them are an assembler's, and modelled.) None where that would be all that there is.
+ */
 uint32_t foreign_code_find(const struct pugmark_model *model, bool *foreign);
 
 #endif
