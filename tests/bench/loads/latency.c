@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* latency.c: asks a server on 127.0.0.1 at a steady rate, over one connection, and prints how long it
- * waited for replies: the median and the 99th percentile, in microseconds. Time is counted from when a
- * request was due: a late one waits as well.
+/* latency.c: asks a server on 127.0.0.1 at a steady rate, over one connection, and prints how long
+ * it waited for replies: the median and the 99th percentile, in microseconds. Time is counted from
+ * when a request was due: a late one waits as well.
  *
  *   latency PORT RATE SECONDS REQUEST
  *
- * In REQUEST `\r` and `\n` stand for what they stand for in C. A reply is what comes until REQUEST's
- * first reply's length is reached. */
+ * In REQUEST `\r` and `\n` stand for what they stand for in C. A reply is what comes until
+ * REQUEST's first reply's length is reached. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
