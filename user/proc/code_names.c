@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* code_names.c: see code_names.h. The folder is found while the process is there, and kept open: a
- * map may be written when it ends. The file is looked for anew each time, since it may be another
- * one by now. */
+/* code_names.c: see code_names.h. The map's folder is found while the process is there, and kept
+ * open: a map may be written when it ends. That file is looked for anew each time, since it may be
+ * another one by now; a dump is the one that the process has mapped first, and is kept open. */
 #include "user/proc/code_names.h"
 
 #include "offline/base/clock.h"
 #include "offline/base/open_regular.h"
+#include "user/file/jit_dump.h"
+#include "user/file/maps_lines.h"
 #include "user/file/perf_map.h"
 
 #include <errno.h>
@@ -14,25 +16,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Of all that a process says. */
 #define ALL_MAX (UINT64_C(64) << 20)
+/* How long between two looks for a dump. */
+#define LOOK_MIN_NS UINT64_C(20000000)
+#define LOOK_MAX_NS UINT64_C(1000000000)
 
 struct code_names {
 	int32_t pid, pid_inside; /* as we see it, and as it does */
 	uid_t uid;		 /* its effective one */
 	int folder;		 /* -1: not found */
-	/* The file that was read last, and up to where. */
+	/* The map that was read last, and up to where. */
 	dev_t dev;
 	ino_t ino;
 	uint64_t off;
 	uint64_t since_ns; /* its last end had been reached by then; 0: never */
-	uint64_t all;	   /* bytes that were handed out */
-	bool too_many, told;
 	struct perf_map map;
+	/* The same of the dump. */
+	int dump_fd; /* -1: there is none so far */
+	uint64_t dump_off, dump_since_ns;
+	uint64_t dump_next_ns, dump_wait_ns; /* when it is looked for next */
+	struct jit_dump dump;
+	uint64_t all; /* bytes that were read of both */
+	bool too_many, told;
 	char bytes[CODE_TEXT_MAX / 2]; /* as read */
 	struct chunk_code *text;       /* CODE_TEXT_MAX */
 };
@@ -91,6 +102,7 @@ struct code_names *code_names_new(int32_t pid)
 	if (!n)
 		return NULL;
 	n->pid = pid;
+	n->dump_fd = -1;
 	n->text = malloc(CODE_TEXT_MAX);
 	n->folder = n->text && read_status(n) ? open_folder(n) : -1;
 	if (n->text)
@@ -105,6 +117,8 @@ void code_names_free(struct code_names *n)
 		return;
 	if (n->folder >= 0)
 		close(n->folder);
+	if (n->dump_fd >= 0)
+		close(n->dump_fd);
 	free(n->text);
 	free(n);
 }
@@ -163,17 +177,16 @@ static size_t take_lines(struct code_names *n, size_t len, size_t *taken)
 	return put;
 }
 
-const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
+/* Reads on in the map. Returns how many bytes of text that gave. */
+static size_t read_map(struct code_names *n, uint64_t now_ns)
 {
-	uint64_t before_ns = clock_now_ns();
 	size_t put = 0, taken = 1;
-	if (n->folder < 0 || n->too_many)
-		return NULL;
 	int fd = open_map(n);
+
 	if (fd == -ENOENT) /* it has said nothing so far */
-		n->since_ns = before_ns;
+		n->since_ns = now_ns;
 	if (fd < 0)
-		return NULL;
+		return 0;
 	while (!put && taken) {
 		ssize_t got = pread(fd, n->bytes, sizeof(n->bytes), (off_t)n->off);
 		put = take_lines(n, got > 0 ? (size_t)got : 0, &taken);
@@ -185,13 +198,99 @@ const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
 		}
 	}
 	close(fd);
-	if (!put) {
-		n->since_ns = before_ns;
-		return NULL;
+	if (!put)
+		n->since_ns = now_ns;
+	return put;
+}
+
+/* Opens the file of @m, which the process has mapped, if that is its dump. Whoever writes one maps
+ * a page of it, executable, for perf to see; so it is found wherever it lies. */
+static int open_dump(const struct code_names *n, const struct maps_line *m)
+{
+	const char *slash = strrchr(m->name, '/');
+	char wanted[48], path[80];
+	struct stat st;
+
+	snprintf(wanted, sizeof(wanted), "jit-%d.dump", n->pid_inside);
+	if (!slash || !(m->prot & PROT_EXEC) || strcmp(slash + 1, wanted) != 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", n->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	int fd = open_regular(path, &st);
+	if (fd >= 0 && st.st_uid == n->uid)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Not each time: to read what is mapped holds the process up where it maps as well. */
+static void find_dump(struct code_names *n, uint64_t now_ns)
+{
+	struct maps_lines lines;
+	struct maps_line line;
+
+	n->dump_since_ns = now_ns;
+	if (now_ns < n->dump_next_ns)
+		return;
+	n->dump_wait_ns =
+		n->dump_wait_ns < LOOK_MAX_NS / 2 ? 2 * n->dump_wait_ns + LOOK_MIN_NS : LOOK_MAX_NS;
+	n->dump_next_ns = now_ns + n->dump_wait_ns;
+	if (maps_lines_open(&lines, n->pid))
+		return;
+	while (n->dump_fd < 0 && maps_lines_next(&lines, &line))
+		n->dump_fd = open_dump(n, &line);
+	maps_lines_close(&lines);
+}
+
+/* Reads on in the dump: a record each time, as most of one is code. */
+static size_t read_dump(struct code_names *n, uint64_t now_ns)
+{
+	size_t put = 0, room = CODE_TEXT_MAX - sizeof(*n->text);
+	struct perf_map_line line;
+	struct stat st;
+	bool is;
+
+	if (n->dump_fd < 0)
+		find_dump(n, now_ns);
+	if (n->dump_fd < 0 || fstat(n->dump_fd, &st))
+		return 0;
+	while (room - put >= LINE_ROOM && n->dump_off < (uint64_t)st.st_size) {
+		ssize_t got = pread(n->dump_fd, n->bytes, JIT_DUMP_HEAD_MAX, (off_t)n->dump_off);
+		uint64_t used = jit_dump_next(&n->dump, n->bytes, got > 0 ? (size_t)got : 0,
+					      (uint64_t)st.st_size - n->dump_off, &line, &is);
+		if (!used)
+			break;
+		n->dump_off += used;
+		n->all += is ? LINE_ROOM : 1;
+		if (is)
+			put += put_line(n->text->text + put, &line);
+		if (n->all > ALL_MAX) {
+			n->too_many = true;
+			break;
+		}
 	}
+	if (!put)
+		n->dump_since_ns = now_ns;
+	return put;
+}
+
+const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
+{
+	uint64_t before_ns = clock_now_ns();
+	size_t put = 0;
+
+	if (!n->too_many && n->folder >= 0)
+		put = read_map(n, before_ns);
+	n->text->since_ns = n->since_ns;
+	if (!put && !n->too_many) {
+		put = read_dump(n, before_ns);
+		n->text->since_ns = n->dump_since_ns;
+	}
+	if (!put)
+		return NULL;
 	n->text->kind = CHUNK_CODE;
 	n->text->pid = n->pid;
-	n->text->since_ns = n->since_ns;
 	n->text->time_ns = clock_now_ns();
 	*bytes = (uint32_t)(sizeof(*n->text) + put);
 	return n->text;

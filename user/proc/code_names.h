@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* code_names.h: what a process says the code is called that it makes at run time: its perf map,
- * /tmp/perf-PID.map where it sees that file and by the PID that it has there, read as it grows.
+ * /tmp/perf-PID.map where it sees that file and by the PID that it has there, and its dump,
+ * jit-PID.dump wherever it has that mapped; both are read as they grow.
  *
  * The process, and whoever owns its file systems, is a stranger. The file has to be a regular one
  * with one name, owned by the process's user, in the place itself (no links); what is read of it is
@@ -21,7 +22,7 @@ struct code_names;
 /* For process @pid. NULL: no memory. What cannot be asked about it (it has ended) is not. */
 struct code_names *code_names_new(int32_t pid);
 void code_names_free(struct code_names *names);
-/* What its map has said since the last call, as CHUNK_CODE of *@bytes bytes, borrowed until the
+/* What they have said since the last call, as CHUNK_CODE of *@bytes bytes, borrowed until the
  * next call; or NULL: nothing more at present. The process may have ended. */
 const struct chunk_code *code_names_look(struct code_names *names, uint32_t *bytes);
 /* Whether more was there than is kept (once). */
