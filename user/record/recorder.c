@@ -71,6 +71,7 @@ struct recording_run {
 	bool deaths; /* were told of */
 	struct idle_thread coding;
 	int child_status;
+	int nice; /* what this thread began with */
 };
 
 static void run_free(struct recording_run *run)
@@ -148,6 +149,14 @@ static bool codes_later(const struct recorder_options *o)
 	return o->coding == CODING_LATER || (o->coding == CODING_BY_CARRIER && o->carrier);
 }
 
+/* Until a program that runs is patched, and when it is no more, each of its probes costs it a
+ * hundred times as much as a patch. So this thread waits for no processor then. */
+static void hurry(const struct recording_run *run, bool on)
+{
+	if (run->options->carrier && !run->options->argv)
+		setpriority(PRIO_PROCESS, gettid(), on ? -20 : run->nice);
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -183,6 +192,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	uint64_t before_ns = clock_now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);
+		hurry(run, true);
 		err = probes_attach(run->probes, o, later, diag);
 		progress_end(&progress);
 	}
@@ -195,6 +205,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
 		err = recording_writer_open(o, run->now.spans, &run->writer, diag);
+	hurry(run, false); /* or threads that are started now would do so too */
 	if (!err && o->carrier)
 		err = carrier_open(run->carrier, run->probes, later, diag);
 	if (!err && o->carrier) {
@@ -371,8 +382,10 @@ static int patch_program(struct recording_run *run, struct pugmark_diag *diag)
 /* Until then, and where that cannot be, their events come by probes. */
 static void patch_running(struct recording_run *run)
 {
+	hurry(run, true);
 	for (uint32_t i = 0; i < run->options->n_pids; i++)
 		voice_note_words(&run->voice, carrier_attach(run->carrier, run->options->pids[i]));
+	hurry(run, false);
 }
 
 /* Where no progress shows it. What a command itself prints is not mixed with that. */
@@ -460,9 +473,11 @@ static void stop(struct recording_run *run, struct recorder_result *done)
 	probed_now_check_files(&run->now, true);
 	done->probed_to_ns = clock_now_ns();
 	progress_start(&progress, "removing probes", 0, run->options->quiet);
+	hurry(run, true);
 	if (run->carrier)
 		carrier_stop(run->carrier);
 	probes_stop(run->probes);
+	hurry(run, false);
 	progress_end(&progress);
 	run->detach_ns = clock_now_ns() - before_ns;
 	probed_now_ended(&run->now); /* it uses the collector */
@@ -512,6 +527,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		.now = {.modules = *options, .voice = &run.voice},
 		.signals.fd = -1,
 		.notify_fd = -1,
+		.nice = getpriority(PRIO_PROCESS, gettid()),
 	};
 	struct recorder_result done = {0};
 	int err = start(&run, diag);
