@@ -217,13 +217,9 @@ function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) }
 { for (i = 1; i <= NF; i++) { n[$i]++; t = t substr($i, 1, 1) } gsub(/o[a-z]/, "<&>"); if (/fox.*jugs/) m++; if (length(t) > 500) { u += match(t, /q.*z/) + RLENGTH; t = "" } }
 END { print f(17), m, u; for (w in n) print w, n[w] | "sort"; close("sort"); printf "%.10g %s\n", sin(1) * exp(2), toupper(substr("hello", 2)); while (("cksum text" | getline line) > 0) print line; exit 4 }
 AWK
-cat >report.ms <<'MS'
-.TL
-A report
-.AU
-Nobody
-.NH
-Numbers
+cat >report.man <<'MAN'
+.TH REPORT 7
+.SH Numbers
 .PP
 Words that are \fBbold\fP and \fIslanted\fP, again and again, so that lines are filled and broken.
 .EQ
@@ -240,9 +236,9 @@ name	value
 .PS
 box "one"; arrow; circle "two"; line -> down from last circle.s; ellipse "three"
 .PE
-MS
-head -n 2000 text | sed 's/^/.PP\n/' >>report.ms
-cat >page.1 <<'MAN'
+MAN
+head -n 2000 text | sed 's/^/.PP\n/' >>report.man
+cat >page.1 <<'MDOC'
 .Dd January 1, 2020
 .Dt PAGE 1
 .Os
@@ -251,7 +247,7 @@ cat >page.1 <<'MAN'
 .Nd shows pages
 .Sh DESCRIPTION
 .Bl -tag -width Ds
-MAN
+MDOC
 awk '{ printf ".It Fl %s\n%s\n.Pp\n.Em %s\n", $1, $0, $2 }' text | head -n 6000 >>page.1 && echo .El >>page.1
 awk 'BEGIN { print "P6 160 120 255" }' >image.ppm && head -c 57600 data >>image.ppm
 
