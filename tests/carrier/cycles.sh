@@ -81,7 +81,7 @@ cycle() { # OPTION...
 		return $status
 	fi
 	: >err
-	"$PUGMARK" record -o rec --carrier patch "$@" --duration 20 2>err &
+	"$PUGMARK" record -o rec --carrier patch "$@" --duration 100 2>err &
 	recorder=$!
 	wait=$((RANDOM % 4000))
 	if [ $((RANDOM % 2)) = 0 ]; then # or some time after it is patched
@@ -94,7 +94,7 @@ cycle() { # OPTION...
 	sleep "$((wait / 1000)).$(printf %03d $((wait % 1000)))"
 	grep -q memfd:pugmark "/proc/${pids[0]}/maps" 2>/dev/null && while_patched=$((while_patched + 1))
 	# It may have a child that holds the process stopped: that ends with it.
-	kill -KILL $recorder
+	kill -KILL $recorder 2>/dev/null || { wait $recorder; return 1; } # it has ended by itself
 	wait $recorder 2>/dev/null
 	return 0
 }
