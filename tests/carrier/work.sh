@@ -22,12 +22,12 @@ mkdir bin input
 (cd input && . "$here/work_input.sh") >input.log 2>&1 || { tail -n 5 input.log; exit 1; }
 same=0 differ=0 unsteady=0 patched=0 gaps=0 slow=0 absent=0
 
-# In the folder of a run: the program, under the recorder if there is one.
+# In the folder of a run: the program, under the recorder if there is one. In `_` bash would tell which.
 r() {
 	if [ "$how" = plain ]; then
-		"$program" "$@"
+		env -u _ "$program" "$@"
 	else
-		"$PUGMARK" record -o "$dir/rec" --carrier patch -- "$program" "$@"
+		env -u _ "$PUGMARK" record -o "$dir/rec" --carrier patch -- "$program" "$@"
 	fi
 }
 # Runs the row's command. What it does is in $1.out, $1.err, $1.status and $1.files.
