@@ -138,9 +138,15 @@ static bool choose_in_order(struct conflicts *ch, const struct manner *how, stru
 			    uint32_t *unresolved)
 {
 	double cost = 0;
+	uint64_t n_blocks = 0;
 	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
 		end = component_end(ch, order, i);
+		for (uint32_t k = i; k < end; k++)
+			n_blocks += ch->prog->funcs[order.funcs[k]].n_blocks;
 		choose_component(ch, order, i, end, how);
+		if (ch->prog->told && ch->prog->n_blocks)
+			ch->prog->told(ch->prog->told_ctx,
+				       PART_CHOSEN * (double)n_blocks / ch->prog->n_blocks);
 		for (uint32_t k = i; k < end; k++)
 			cost += choice_function_cost(ch->prog, ch->marks, order.funcs[k]);
 		if (cost > SETTLING_SAVES * how->limit_ns)

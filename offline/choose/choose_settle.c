@@ -254,6 +254,16 @@ static bool mend(struct conflicts *ch, struct settling *s, uint32_t at, bool aga
 	return memcmp(s->marks, ch->marks + f->block, f->n_blocks) != 0;
 }
 
+/* Each round takes about half as long as the one before. */
+static void tell_round(const struct conflicts *ch, int round, uint32_t at, uint32_t n)
+{
+	double behind = 1 - 1 / (double)(1 << round), its = 1 / (double)(2 << round);
+
+	if (ch->prog->told && at % 64 == 0)
+		ch->prog->told(ch->prog->told_ctx, PART_CHOSEN + (PART_SETTLED - PART_CHOSEN) *
+									 (behind + its * at / n));
+}
+
 #define CHOICES_MAX 4
 void settle(struct conflicts *ch, choose_function *choose, struct call_order order)
 {
@@ -268,6 +278,7 @@ void settle(struct conflicts *ch, choose_function *choose, struct call_order ord
 	for (int round = 0; any && round < 2 * CHOICES_MAX && !ch->failed; round++) {
 		any = false;
 		for (uint32_t i = 0; i < n; i++) {
+			tell_round(ch, round, i, n);
 			bool changed = mend(ch, &s, i, round < CHOICES_MAX);
 			s.marked[order.funcs[i]] = changed;
 			any |= changed;

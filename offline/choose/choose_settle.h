@@ -24,6 +24,11 @@ uint32_t component_end(const struct conflicts *ch, struct call_order order, uint
  * event. */
 bool summarise_component(struct conflicts *ch, struct call_order order, uint32_t from, uint32_t to);
 
+/* What choosing for all functions in their order takes of the whole time, and what is done when
+ * they are settled. */
+#define PART_CHOSEN 0.55
+#define PART_SETTLED 0.9
+
 /* What unknown callees need, and what functions of one component need of each other, is known only
  * when all is chosen. So functions whose decisions do not hold then are chosen for again; and those
  * that still do not hold are marked all over, which holds whatever the others are. */

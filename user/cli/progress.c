@@ -21,8 +21,14 @@ static struct timespec now(void)
 static void show(struct progress *p, double seconds)
 {
 	uint64_t done = p->done;
+	uint32_t permille = p->permille ? *p->permille : 0;
 
-	if (p->total)
+	if (permille > 1000)
+		permille = 1000;
+	if (permille >= 50) /* before that nothing can be said of how long it takes */
+		fprintf(stderr, "\r%s  %u %%  %.1f s, about %.0f s left\033[K", p->what,
+			permille / 10, seconds, seconds * (1000 - permille) / permille);
+	else if (p->total)
 		fprintf(stderr, "\r%s  %.0f %%  %.1f s\033[K", p->what,
 			100.0 * (done < p->total ? done : p->total) / p->total, seconds);
 	else
@@ -74,6 +80,15 @@ void progress_start(struct progress *p, const char *what, uint64_t total, bool q
 void progress_phase(struct progress *p, const char *what)
 {
 	p->what = what;
+}
+
+void progress_by(struct progress *p, const _Atomic uint32_t *permille)
+{
+	if (!p->on)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->permille = permille;
+	pthread_mutex_unlock(&p->lock);
 }
 
 void progress_step(struct progress *p, uint64_t n)

@@ -13,6 +13,7 @@ struct progress {
 	const char *_Atomic what;
 	uint64_t total; /* of the same unit as done; 0: not known */
 	_Atomic uint64_t done;
+	const _Atomic uint32_t *permille; /* of the whole, in memory of whoever works; or NULL */
 	bool on;
 	pthread_t ticker;
 	pthread_mutex_t lock;
@@ -25,6 +26,9 @@ struct progress {
 void progress_start(struct progress *progress, const char *what, uint64_t total, bool quiet);
 /* Names what is done from here on; the string must outlive the work. */
 void progress_phase(struct progress *progress, const char *what);
+/* What is done is told there, in thousandths, by another process: any number. It is borrowed until
+ * it is NULL again, or the end. */
+void progress_by(struct progress *progress, const _Atomic uint32_t *permille);
 /* Adds to what is done. Any thread may; cheap, but not for every event. */
 void progress_step(struct progress *progress, uint64_t n);
 void progress_end(struct progress *progress);

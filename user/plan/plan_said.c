@@ -102,8 +102,10 @@ int plan_said(const char *binary, const struct planning_options *options, const 
 	void *bytes = NULL;
 	size_t len = 0;
 	struct progress progress;
+	struct planning_options own = *options;
 	progress_start(&progress, "planning", 0, false);
-	int err = planning_apart(binary, options, grant, say, &inside, &bytes, &len, diag);
+	own.progress = &progress;
+	int err = planning_apart(binary, &own, grant, say, &inside, &bytes, &len, diag);
 	progress_end(&progress);
 	if (!err && len >= sizeof(said))
 		memcpy(&said, bytes, sizeof(said));

@@ -58,6 +58,20 @@ static void say(const struct planner *p, const char *what)
 		progress_phase(p->o->progress, what);
 }
 
+/* Shares of the time: what is read before anything can be chosen, and what is written behind. */
+#define PART_READ 0.15
+#define PART_WRITTEN 0.05
+
+static void tell_part(void *ctx, double part)
+{
+	_Atomic uint32_t *permille = ctx;
+	double all = PART_READ + (1 - PART_READ - PART_WRITTEN) * part;
+	uint32_t now = (uint32_t)(1000 * all);
+
+	if (now > *permille) /* what is tried behind the choice begins anew */
+		*permille = now;
+}
+
 static int failed(const struct planner *p, int err)
 {
 	return pugmark_diag_set(p->diag, err, p->binary, PUGMARK_NO_OFFSET, "cannot plan: %s",
@@ -247,7 +261,10 @@ static int plan(struct planner *p)
 	if (err)
 		return err;
 	say(p, "choosing what to probe");
+	p->program->told = p->o->permille ? tell_part : NULL;
+	p->program->told_ctx = p->o->permille;
 	err = choose(p, p->o->mode, &choice, &unresolved);
+	p->program->told = NULL;
 	if (err)
 		return failed(p, err);
 	say(p, "writing the plan");

@@ -69,10 +69,11 @@ struct planning_options {
 	 * fraction of the time; and the model that it is of, or NULL: it is made anew. */
 	const struct pugmark_plan *seed;
 	const struct pugmark_model *seed_model;
-	const bool *cancelled;	   /* becomes true when nobody wants it any more; or NULL */
-	bool keep_model;	   /* for another planning: the result has it */
-	bool compare;		   /* look at what mode full would do as well */
-	struct progress *progress; /* is told what is being done; NULL: nobody is */
+	const bool *cancelled;	    /* becomes true when nobody wants it any more; or NULL */
+	bool keep_model;	    /* for another planning: the result has it */
+	bool compare;		    /* look at what mode full would do as well */
+	struct progress *progress;  /* is told what is being done; NULL: nobody is */
+	_Atomic uint32_t *permille; /* how much is done, beside it; NULL: nobody asks */
 };
 
 /* How the plan came about, for those who show it. */

@@ -168,10 +168,20 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 			grants[sandbox.n_grants++] = options->plugins[i];
 	own.tag = tag;
 	own.progress = NULL; /* its thread is not in the child */
+	void *shared = options->progress ? mmap(NULL, sizeof(*own.permille), PROT_READ | PROT_WRITE,
+						MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+					 : MAP_FAILED;
+	own.permille = shared == MAP_FAILED ? NULL : shared;
+	if (own.permille)
+		progress_by(options->progress, own.permille);
 	inside->binary = binary;
 	inside->options = &own;
 	inside->modules = &modules;
 	err = sandbox_or_here(&sandbox, work, inside, bytes, len, diag);
+	if (own.permille) {
+		progress_by(options->progress, NULL);
+		munmap(shared, sizeof(*own.permille));
+	}
 	inside->options = NULL;
 	inside->modules = NULL;
 	plan_modules_deinit(&modules);
