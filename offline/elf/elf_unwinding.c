@@ -29,13 +29,15 @@ static Elf64_Ehdr header_of(const uint8_t *bytes)
 	return e;
 }
 
-/* Whether its section headers can be walked: there are some, where the file is, and it has not so
- * many that they are counted elsewhere. */
+/* Whether its section headers can be walked: there are some, in the file and behind the header,
+ * which says where they are while they are written to, and not so many that they are counted
+ * elsewhere. */
 static bool has_sections(const uint8_t *bytes, uint64_t len)
 {
 	Elf64_Ehdr e = header_of(bytes);
-	return e.e_shoff && e.e_shnum && e.e_shentsize == sizeof(Elf64_Shdr) && e.e_shoff <= len &&
-	       (len - e.e_shoff) / sizeof(Elf64_Shdr) >= e.e_shnum && e.e_shstrndx < e.e_shnum;
+	return e.e_shoff >= sizeof(e) && e.e_shnum && e.e_shentsize == sizeof(Elf64_Shdr) &&
+	       e.e_shoff <= len && (len - e.e_shoff) / sizeof(Elf64_Shdr) >= e.e_shnum &&
+	       e.e_shstrndx < e.e_shnum;
 }
 
 static Elf64_Shdr section_at(const uint8_t *bytes, uint32_t i)

@@ -136,12 +136,48 @@ static void lies_are_harmless(void **state)
 	private_file_free(&whole);
 }
 
+/* A table of sections that lies on the header: what is written to the one is not what the other is
+ * read from. */
+static void a_table_on_the_header_is_none(void **state)
+{
+	(void)state;
+	enum { LEN = 1 << 12, NAMES = 1 << 10 };
+	static const char names[] = "\0.eh_frame\0other";
+	uint8_t bytes[LEN];
+	for (unsigned off = 1; off <= sizeof(Elf64_Ehdr); off++) {
+		Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
+				.e_flags = 0x01010101,
+				.e_shoff = off,
+				.e_shentsize = sizeof(Elf64_Shdr),
+				.e_shnum = 4,
+				.e_shstrndx = 1};
+		const Elf64_Shdr table = {.sh_name = sizeof(names),
+					  .sh_type = SHT_STRTAB,
+					  .sh_offset = NAMES,
+					  .sh_size = sizeof(names)};
+		const Elf64_Shdr frames = {
+			.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = NAMES, .sh_size = 1};
+		struct private_file file;
+		memset(bytes, 0, sizeof(bytes));
+		memcpy(bytes + off + sizeof(table), &table, sizeof(table));
+		memcpy(bytes + off + 2 * sizeof(table), &frames, sizeof(frames));
+		memcpy(bytes + NAMES, names, sizeof(names));
+		memcpy(bytes, &e, sizeof(e));
+		int fd = as_file(bytes, LEN);
+		assert_int_equal(elf_unwinding_read(fd, PRIVATE_FILE_MAX, &file), 0);
+		close(fd);
+		assert_int_equal(file.read_bytes == LEN, off < sizeof(e));
+		private_file_free(&file);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_says_what_the_whole_does),
 		cmocka_unit_test(what_takes_too_much_is_refused),
 		cmocka_unit_test(lies_are_harmless),
+		cmocka_unit_test(a_table_on_the_header_is_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
