@@ -52,8 +52,8 @@ struct pugmark_recording_map {
 struct pugmark_recording_code {
 	const char *name;    /* any text */
 	uint64_t start, end; /* run-time addresses */
-	bool certain;	     /* it was said before the time that was asked for, and no other may
-				have been since */
+	bool certain;	     /* it had been said by the time that was asked for, or by the next look
+				at the map; and nothing else that was said may have been there */
 };
 
 /* A probe that was hit. */

@@ -30,7 +30,8 @@ struct exec {
 struct recording_code {
 	struct code *at;
 	uint32_t n, cap;
-	struct exec *execs; /* of the processes that run other programs later */
+	struct exec *execs; /* of processes that come to run other programs; sorted with the index
+			     */
 	uint32_t n_execs, cap_execs;
 	/* The index: under lock. */
 	pthread_mutex_t lock;
@@ -113,6 +114,7 @@ int recording_code_exec(struct pugmark_recording *rec, int32_t pid, uint64_t tim
 		return recording_no_room(rec);
 	if (!c || !grow((void **)&c->execs, c->n_execs, &c->cap_execs, sizeof(*c->execs)))
 		return -ENOMEM;
+	drop_index(c);
 	c->execs[c->n_execs++] = (struct exec){pid, time_ns};
 	return 0;
 }
@@ -125,6 +127,14 @@ static int by_place(const void *a, const void *b)
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return x->said < y->said ? -1 : x->said > y->said;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct exec *x = a, *y = b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
 /* Under the lock. False: no memory. */
@@ -142,6 +152,8 @@ static bool make_index(struct recording_code *c)
 	if (c->n)
 		memcpy(sorted, c->at, c->n * sizeof(*sorted));
 	qsort(sorted, c->n, sizeof(*sorted), by_place);
+	if (c->n_execs)
+		qsort(c->execs, c->n_execs, sizeof(*c->execs), by_time);
 	for (uint32_t i = 0; i < c->n; i++) {
 		bool first = !i || sorted[i].pid != sorted[i - 1].pid;
 		uint64_t before = first ? 0 : reach[i - 1];
@@ -152,15 +164,26 @@ static bool make_index(struct recording_code *c)
 	return true;
 }
 
+/* Whether process @pid came to run another program after @from_ns, and by @to_ns. */
+static bool has_exec(const struct recording_code *c, int32_t pid, uint64_t from_ns, uint64_t to_ns)
+{
+	uint32_t i = SEARCH_FIRST_NOT(0, c->n_execs, m,
+				      c->execs[m].pid < pid || (c->execs[m].pid == pid &&
+								c->execs[m].time_ns <= from_ns));
+	return i < c->n_execs && c->execs[i].pid == pid && c->execs[i].time_ns <= to_ns;
+}
+
 /* Whether the process ran another program at @time_ns than when it said @code. */
 static bool is_of_another(const struct recording_code *c, const struct code *code, uint64_t time_ns)
 {
-	for (uint32_t i = 0; i < c->n_execs; i++) {
-		const struct exec *e = &c->execs[i];
-		if (e->pid == code->pid && (e->time_ns > code->time_ns) != (e->time_ns > time_ns))
-			return true;
-	}
-	return false;
+	return code->time_ns < time_ns ? has_exec(c, code->pid, code->time_ns, time_ns)
+				       : has_exec(c, code->pid, time_ns, code->time_ns);
+}
+
+/* Whether the program before may have said @code. */
+static bool is_torn(const struct recording_code *c, const struct code *code)
+{
+	return code->since_ns && has_exec(c, code->pid, code->since_ns, code->time_ns);
 }
 
 /* What is known of one address at one time. */
@@ -168,6 +191,7 @@ struct known {
 	const struct code *before; /* said last, for certain before that time */
 	const struct code *around; /* the last of those that may have been */
 	const struct code *after;  /* the first that was said later */
+	bool several;		   /* those that may have been have more than one name */
 };
 
 static void take(struct known *k, const struct code *code, uint64_t time_ns)
@@ -176,6 +200,8 @@ static void take(struct known *k, const struct code *code, uint64_t time_ns)
 				   : code->since_ns < time_ns ? &k->around
 							      : &k->after;
 	bool first = slot == &k->after;
+	if (slot == &k->around && *slot && strcmp((*slot)->name, code->name) != 0)
+		k->several = true;
 	if (!*slot || (first ? code->said < (*slot)->said : code->said > (*slot)->said))
 		*slot = code;
 }
@@ -208,8 +234,8 @@ bool pugmark_recording_code_at(const struct pugmark_recording *rec, int32_t pid,
 	out->name = is->name;
 	out->start = is->start;
 	out->end = is->end;
-	/* Not where it may have been one of two, or was said only later. */
-	out->certain = is != k.after &&
+	/* Not where it may have been one of two, or another program's, or was said only later. */
+	out->certain = is != k.after && !k.several && !is_torn(c, is) &&
 		       (!k.around || !k.before || !strcmp(k.around->name, k.before->name));
 	return true;
 }
