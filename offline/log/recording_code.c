@@ -12,7 +12,7 @@
 
 /* So many pieces are looked at for one address: who made the recording may have put them all on one
  * place. */
-enum { LOOKED_AT = 4096 };
+enum { LOOKED_AT = 4096, NAME_ROOM = 24 /* that malloc() takes beside a name */ };
 
 struct code {
 	uint64_t start, end;
@@ -30,6 +30,9 @@ struct exec {
 struct recording_code {
 	struct code *at;
 	uint32_t n, cap;
+	uint64_t bytes;	    /* that these take, with the index */
+	bool left_out;	    /* some had no room: */
+	uint64_t left_ns;   /* they had not been said yet by then */
 	struct exec *execs; /* of processes that come to run other programs; sorted with the index
 			     */
 	uint32_t n_execs, cap_execs;
@@ -83,19 +86,33 @@ static bool grow(void **at, uint32_t n, uint32_t *cap, size_t size)
 	return true;
 }
 
+/* There is no room for a piece. */
+static int leave_out(struct pugmark_recording *rec, uint64_t since_ns)
+{
+	struct recording_code *c = rec->code;
+	if (!c->left_out)
+		recording_add_note(rec, "events: there are more names of code that was made at run "
+					"time than fit into memory: some are left out");
+	c->left_ns = c->left_out && c->left_ns < since_ns ? c->left_ns : since_ns;
+	c->left_out = true;
+	return 0;
+}
+
 int recording_code_add(struct pugmark_recording *rec, int32_t pid, uint64_t since_ns,
 		       uint64_t time_ns, uint64_t start, uint64_t size, const char *name)
 {
 	struct recording_code *c = table(rec);
 	if (!size || size > UINT64_MAX - start)
 		return 0;
-	if (!recording_may_grow(rec, 2 * sizeof(*c->at) + sizeof(*c->reach) + strlen(name)))
-		return recording_no_room(rec);
+	uint64_t bytes = 2 * sizeof(*c->at) + sizeof(*c->reach) + NAME_ROOM + strlen(name);
+	if (c && c->bytes + bytes > recording_table_budget(rec))
+		return leave_out(rec, since_ns);
 	char *copy =
 		c && grow((void **)&c->at, c->n, &c->cap, sizeof(*c->at)) ? strdup(name) : NULL;
 	if (!copy)
 		return -ENOMEM;
 	drop_index(c);
+	c->bytes += bytes;
 	c->at[c->n] = (struct code){.start = start,
 				    .end = start + size,
 				    .since_ns = since_ns,
@@ -234,8 +251,10 @@ bool pugmark_recording_code_at(const struct pugmark_recording *rec, int32_t pid,
 	out->name = is->name;
 	out->start = is->start;
 	out->end = is->end;
-	/* Not where it may have been one of two, or another program's, or was said only later. */
-	out->certain = is != k.after && !k.several && !is_torn(c, is) &&
+	/* Not where it may have been one of two, or another program's, or was said only later, or
+	 * what was left out may have taken its place. */
+	out->certain = is != k.after && !(c->left_out && c->left_ns < time_ns) && !k.several &&
+		       !is_torn(c, is) &&
 		       (!k.around || !k.before || !strcmp(k.around->name, k.before->name));
 	return true;
 }

@@ -61,7 +61,8 @@ struct pugmark_recording_task *recording_task_get(struct pugmark_recording *rec,
 /* Frees all of them. */
 void recording_tasks_free(struct pugmark_recording *rec);
 /* Adds what a process has said of code, and that it runs another program from then on. 0 or -errno.
- */
+ * Names are the process's word, and repeat as it likes: those that there is no room for are left
+ * out, which is noted, and take no room from other tables. */
 int recording_code_add(struct pugmark_recording *rec, int32_t pid, uint64_t since_ns,
 		       uint64_t time_ns, uint64_t start, uint64_t size, const char *name);
 int recording_code_exec(struct pugmark_recording *rec, int32_t pid, uint64_t time_ns);
@@ -69,6 +70,7 @@ void recording_code_free(struct pugmark_recording *rec);
 /* Whether the tables may grow by so many bytes: what is in a file of a kilobyte must not take
  * gigabytes. */
 bool recording_may_grow(struct pugmark_recording *rec, size_t bytes);
+uint64_t recording_table_budget(const struct pugmark_recording *rec); /* how far, in bytes */
 /* Why it could not grow: -EFBIG or -ENOMEM. */
 int recording_no_room(const struct pugmark_recording *rec);
 /* A line of JSON takes forty times its length once it is read. */

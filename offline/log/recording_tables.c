@@ -96,7 +96,7 @@ void recording_tasks_free(struct pugmark_recording *rec)
 /* Of a recording, what compresses best: the mappings of a thousand children that are alike. */
 enum { GROWTH = 256 };
 
-static uint64_t table_budget(const struct pugmark_recording *rec)
+uint64_t recording_table_budget(const struct pugmark_recording *rec)
 {
 	return (16 << 20) + GROWTH * rec->file_bytes;
 }
@@ -104,12 +104,12 @@ static uint64_t table_budget(const struct pugmark_recording *rec)
 bool recording_may_grow(struct pugmark_recording *rec, size_t bytes)
 {
 	rec->table_bytes += bytes;
-	return rec->table_bytes <= table_budget(rec);
+	return rec->table_bytes <= recording_table_budget(rec);
 }
 
 int recording_no_room(const struct pugmark_recording *rec)
 {
-	return rec->table_bytes > table_budget(rec) ? -EFBIG : -ENOMEM;
+	return rec->table_bytes > recording_table_budget(rec) ? -EFBIG : -ENOMEM;
 }
 
 size_t recording_longest_line(const struct pugmark_recording *rec)

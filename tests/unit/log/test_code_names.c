@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -138,11 +139,45 @@ static void as_all_that_was_said(void **state)
 	recording_code_free(&rec);
 }
 
+/* A process may say the same a million times, which takes next to nothing in a file: what else the
+ * recording holds is read all the same, and names as far as there is room. */
+static void more_than_there_is_room_for(void **state)
+{
+	(void)state;
+	enum { ROWS = 10000, LINES = 40 };
+	struct pugmark_recording rec = {.file_bytes = 1 << 12};
+	struct pugmark_recording_code c;
+	char *line = malloc(64 + 16 * ROWS), *at = line;
+	assert_non_null(line);
+	at += sprintf(at, "{\"ev\":\"code\",\"t\":20,\"since\":10,\"pid\":7,\"code\":[");
+	for (int i = 0; i < ROWS; i++)
+		at += sprintf(at, "%s[256,16,\"a\"]", i ? "," : "");
+	at = stpcpy(at, "]}");
+	add_line(&rec, "{\"ev\":\"code\",\"t\":4,\"since\":2,\"pid\":8,\"code\":[[256,16,\"b\"]]}");
+	for (int i = 0; i < LINES; i++)
+		assert_int_equal(recording_process_lines(&rec, line, (size_t)(at - line)), 0);
+	free(line);
+	add_line(&rec, "{\"ev\":\"maps\",\"t\":30,\"pid\":7,\"maps\":[[4096,8192,0,\"/x\"]]}");
+	assert_int_equal(rec.n_maps, 1);
+	assert_int_equal(rec.n_notes, 1);
+	assert_non_null(strstr(rec.notes[0], "left out"));
+	assert_false(pugmark_recording_code_at(&rec, 7, 300, 25, &c));
+	assert_true(pugmark_recording_code_at(&rec, 8, 256, 5, &c) && c.certain);
+	assert_true(pugmark_recording_code_at(&rec, 8, 256, 25, &c) && !c.certain);
+	free((char *)rec.maps[0].path);
+	free(rec.maps);
+	free((char *)rec.notes[0]);
+	free(rec.notes);
+	recording_code_free(&rec);
+	recording_tasks_free(&rec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_process),
 		cmocka_unit_test(as_all_that_was_said),
+		cmocka_unit_test(more_than_there_is_room_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
