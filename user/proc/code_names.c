@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Of all that a process says. */
@@ -26,15 +27,23 @@
 /* How long between two looks for a dump. */
 #define LOOK_MIN_NS UINT64_C(20000000)
 #define LOOK_MAX_NS UINT64_C(1000000000)
+#define SECOND_NS INT64_C(1000000000)
+/* The kernel counts the start of a process in ticks, and stamps files with the last tick. */
+#define TICKS_NS INT64_C(100000000)
+
+enum { TAIL = 64 };
 
 struct code_names {
 	int32_t pid, pid_inside; /* as we see it, and as it does */
 	uid_t uid;		 /* its effective one */
+	int64_t start_ns;	 /* when it began, by the clock of files; 0: not known */
 	int folder;		 /* -1: not found */
 	/* The map that was read last, and up to where. */
 	dev_t dev;
 	ino_t ino;
 	uint64_t off;
+	char tail[TAIL]; /* its last bytes before that */
+	uint32_t n_tail;
 	uint64_t since_ns; /* its last end had been reached by then; 0: never */
 	struct perf_map map;
 	/* The same of the dump. */
@@ -79,6 +88,32 @@ static bool read_status(struct code_names *n)
 	return has_uid && n->pid_inside > 0;
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * SECOND_NS + ts.tv_nsec;
+}
+
+/* When process @pid began, by CLOCK_REALTIME; 0: that is not known. */
+static int64_t start_of(int32_t pid)
+{
+	char path[64], line[1024];
+	unsigned long long ticks;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	const char *at = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	if (f)
+		fclose(f);
+	/* The name may hold anything; the start is the 20th behind it. */
+	for (int i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%llu", &ticks) != 1)
+		return 0;
+	int64_t started_ns = (int64_t)(ticks * (uint64_t)SECOND_NS / sysconf(_SC_CLK_TCK));
+	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - started_ns);
+}
+
 /* Its /tmp, as it sees it, and not by way of a link: an absolute one would lead into ours. */
 static int open_folder(const struct code_names *n)
 {
@@ -103,6 +138,7 @@ struct code_names *code_names_new(int32_t pid)
 		return NULL;
 	n->pid = pid;
 	n->dump_fd = -1;
+	n->start_ns = start_of(pid);
 	n->text = malloc(CODE_TEXT_MAX);
 	n->folder = n->text && read_status(n) ? open_folder(n) : -1;
 	if (n->text)
@@ -123,6 +159,32 @@ void code_names_free(struct code_names *n)
 	free(n);
 }
 
+/* Whether the file was written to since the process began: another one that had its number may have
+ * left a map. */
+static bool is_of_now(const struct code_names *n, const struct stat *st)
+{
+	return !n->start_ns ||
+	       st->st_mtim.tv_sec * SECOND_NS + st->st_mtim.tv_nsec > n->start_ns - TICKS_NS;
+}
+
+/* Whether what was read last is still where it was: else the file was written anew, and is longer
+ * by now than it had been. */
+static bool goes_on(const struct code_names *n, int fd)
+{
+	char tail[TAIL];
+	return n->n_tail <= n->off &&
+	       pread(fd, tail, n->n_tail, (off_t)(n->off - n->n_tail)) == (ssize_t)n->n_tail &&
+	       !memcmp(tail, n->tail, n->n_tail);
+}
+
+static void keep_tail(struct code_names *n, size_t taken)
+{
+	if (!taken)
+		return;
+	n->n_tail = taken < TAIL ? (uint32_t)taken : TAIL;
+	memcpy(n->tail, n->bytes + taken - n->n_tail, n->n_tail);
+}
+
 /* Opens the map, if it is there and the process's own. */
 static int open_map(struct code_names *n)
 {
@@ -132,15 +194,17 @@ static int open_map(struct code_names *n)
 	int fd = open_regular_at(n->folder, name, &st);
 	if (fd < 0)
 		return fd;
-	if (st.st_uid != n->uid || st.st_nlink != 1) {
+	if (st.st_uid != n->uid || st.st_nlink != 1 || !is_of_now(n, &st)) {
 		close(fd);
 		return -EPERM;
 	}
 	/* Another one, or begun anew. */
-	if (st.st_dev != n->dev || st.st_ino != n->ino || (uint64_t)st.st_size < n->off) {
+	if (st.st_dev != n->dev || st.st_ino != n->ino || (uint64_t)st.st_size < n->off ||
+	    !goes_on(n, fd)) {
 		n->dev = st.st_dev;
 		n->ino = st.st_ino;
 		n->off = 0;
+		n->n_tail = 0;
 		n->map = (struct perf_map){0};
 	}
 	return fd;
@@ -190,6 +254,7 @@ static size_t read_map(struct code_names *n, uint64_t now_ns)
 	while (!put && taken) {
 		ssize_t got = pread(fd, n->bytes, sizeof(n->bytes), (off_t)n->off);
 		put = take_lines(n, got > 0 ? (size_t)got : 0, &taken);
+		keep_tail(n, taken);
 		n->off += taken;
 		n->all += taken;
 		if (n->all > ALL_MAX) {

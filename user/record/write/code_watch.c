@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,7 +34,7 @@ struct code_watch {
 		uint32_t bytes;
 	} queue[QUEUE];
 	uint32_t n;
-	bool ending, ended, too_many;
+	bool ending, ended, too_many, too_many_processes;
 	int users;
 	bool gave_up; /* of whoever ends it: it has not waited for the end */
 	/* Of the thread. */
@@ -113,22 +114,60 @@ static void look(struct code_watch *w, struct process *p, bool last)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Takes in the processes that are new. Of more than there is room for, the last ones have none. */
+static bool has_ended(int32_t pid)
+{
+	return kill(pid, 0) && errno == ESRCH;
+}
+
+/* A place for one more: after all others, or that of a process that has ended, at whose map is
+ * looked for the last time. NULL: there is none. */
+static struct process *place(struct code_watch *w)
+{
+	if (w->n_processes < PROCESSES)
+		return &w->process[w->n_processes++];
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		struct process *p = &w->process[i];
+		if (!has_ended(p->pid))
+			continue;
+		look(w, p, true);
+		code_names_free(p->names);
+		p->names = NULL;
+		return p;
+	}
+	return NULL;
+}
+
+/* Takes in a process that is new. Of more than there is room for the last ones have no names, which
+ * is noted. Returns whether there may be room for others. */
+static bool take_in(struct code_watch *w, int32_t pid)
+{
+	struct code_names *names = has_ended(pid) ? NULL : code_names_new(pid);
+	struct process *p = names ? place(w) : NULL;
+	if (p) {
+		*p = (struct process){.names = names, .pid = pid, .wait_ns = WAIT_MIN_NS};
+		return true;
+	}
+	if (!names)
+		return true;
+	code_names_free(names);
+	pthread_mutex_lock(&w->lock);
+	w->too_many_processes = true;
+	pthread_mutex_unlock(&w->lock);
+	return false;
+}
+
 static void meet(struct code_watch *w)
 {
 	pthread_mutex_lock(&w->lock);
 	uint32_t n = w->maps ? maps_watch_processes(w->maps, w->pids, SEEN_MAX) : 0;
 	pthread_mutex_unlock(&w->lock);
-	for (uint32_t i = 0; i < n && w->n_processes < PROCESSES; i++) {
+	bool room = true;
+	for (uint32_t i = 0; i < n && room; i++) {
 		uint32_t k = 0;
 		while (k < w->n_processes && w->process[k].pid != w->pids[i])
 			k++;
-		if (k < w->n_processes)
-			continue;
-		struct code_names *names = code_names_new(w->pids[i]);
-		if (names)
-			w->process[w->n_processes++] = (struct process){
-				.names = names, .pid = w->pids[i], .wait_ns = WAIT_MIN_NS};
+		if (k == w->n_processes)
+			room = take_in(w, w->pids[i]);
 	}
 }
 
@@ -213,15 +252,23 @@ void code_watch_end(struct code_watch *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-const char *code_watch_note(const struct code_watch *w)
+const char *code_watch_note(struct code_watch *w)
 {
 	if (!w)
 		return NULL;
-	return w->too_many  ? "a process says of more code that it makes at run time what it is "
-			      "called than is kept: what came last has no names"
-	       : w->gave_up ? "a process's file of names of the code that it makes at run time "
-			      "could not be read to its end"
-			    : NULL;
+	/* A thread that was not waited for may still write. */
+	pthread_mutex_lock(&w->lock);
+	const char *note =
+		w->too_many  ? "a process says of more code that it makes at run time what it is "
+			       "called than is kept: what came last has no names"
+		: w->gave_up ? "a process's file of names of the code that it makes at run time "
+			       "could not be read to its end"
+		: w->too_many_processes
+			? "names of the code that processes make at run time were asked of 128 "
+			  "processes at a time: others were there as well"
+			: NULL;
+	pthread_mutex_unlock(&w->lock);
+	return note;
 }
 
 void code_watch_free(struct code_watch *w)

@@ -24,7 +24,7 @@ struct chunk_code *code_watch_take(struct code_watch *watch, uint32_t *bytes);
  * was read is still to be taken. */
 void code_watch_end(struct code_watch *watch);
 /* What is to be noted of it, or NULL: a constant. After the end. */
-const char *code_watch_note(const struct code_watch *watch);
+const char *code_watch_note(struct code_watch *watch);
 /* After the end. A thread that still waits for a file keeps what it needs. */
 void code_watch_free(struct code_watch *watch);
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_code_names_read.c: what a process says in its perf map is read once, as it grows; from the
+ * beginning where it is written anew, longer or shorter than before; and not where it was written
+ * before the process began. The process is this one. */
+#include "user/proc/code_names.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char path[64];
+
+static void put(const char *text, int flags)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | flags, 0600);
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void expect(struct code_names *n, const char *text)
+{
+	uint32_t bytes = 0;
+	const struct chunk_code *c = code_names_look(n, &bytes);
+	assert_int_equal(c != NULL, text != NULL);
+	if (!c)
+		return;
+	assert_int_equal(bytes - sizeof(*c), strlen(text));
+	assert_memory_equal(c->text, text, strlen(text));
+	assert_null(code_names_look(n, &bytes));
+}
+
+static int prepare(void **state)
+{
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
+	return 0;
+}
+
+static int clean(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+static void as_it_grows(void **state)
+{
+	(void)state;
+	struct code_names *n = code_names_new(getpid());
+	assert_non_null(n);
+	expect(n, NULL);
+	put("1000 10 a\n2000 1", O_TRUNC);
+	expect(n, "1000 10 a\n");
+	put("0 b\n", O_APPEND);
+	expect(n, "2000 10 b\n");
+	code_names_free(n);
+}
+
+static void as_it_is_written_anew(void **state)
+{
+	(void)state;
+	struct code_names *n = code_names_new(getpid());
+	assert_non_null(n);
+	put("1000 10 a\n2000 10 b\n", O_TRUNC);
+	expect(n, "1000 10 a\n2000 10 b\n");
+	put("3000 10 c\n", O_TRUNC);
+	expect(n, "3000 10 c\n");
+	put("4000 10 de\n5000 10 f\n6000 10 g\n", O_TRUNC);
+	expect(n, "4000 10 de\n5000 10 f\n6000 10 g\n");
+	code_names_free(n);
+}
+
+static void not_of_one_before(void **state)
+{
+	(void)state;
+	struct code_names *n = code_names_new(getpid());
+	const struct timespec before[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	assert_non_null(n);
+	put("1000 10 a\n", O_TRUNC);
+	assert_int_equal(utimensat(AT_FDCWD, path, before, 0), 0);
+	expect(n, NULL);
+	put("1000 10 b\n", O_TRUNC);
+	expect(n, "1000 10 b\n");
+	code_names_free(n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(as_it_grows, prepare, clean),
+		cmocka_unit_test_setup_teardown(as_it_is_written_anew, prepare, clean),
+		cmocka_unit_test_setup_teardown(not_of_one_before, prepare, clean),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
