@@ -34,10 +34,13 @@ struct words {
 	int n;
 };
 
+/* One too many is counted and not kept. */
 static void add(struct words *w, char *word)
 {
 	if (w->n < WORDS_MAX)
-		w->at[w->n++] = word;
+		w->at[w->n] = word;
+	if (w->n <= WORDS_MAX)
+		w->n++;
 }
 
 /* ---- in the child ---- */
@@ -82,9 +85,14 @@ static int plan_as_record(struct words *w, const char *target)
 
 	if (!a || !modules)
 		return command_no_memory();
+	if (w->n > WORDS_MAX)
+		return command_usage("plan", "--warm: more than %d words", WORDS_MAX);
 	w->at[w->n] = NULL;
 	if (!record_args_parse(a, w->n, w->at, &status))
 		return status;
+	if (a->options.argv && strcmp(*a->options.argv, target) != 0)
+		return command_usage("plan", "--warm: '%s' is no option of record",
+				     *a->options.argv);
 	struct record_modules_options *m = &a->modules;
 	m->argv = a->options.argv;
 	m->pids = a->pids;
@@ -212,7 +220,7 @@ static int plan_processes(struct found *f, const struct words *options, const ch
 /* Whether the options ask for patches, which do not go with -a. */
 static bool asks_for_patches(const struct words *options)
 {
-	for (int i = 1; i < options->n; i++)
+	for (int i = 1; i < options->n && i < WORDS_MAX; i++)
 		if (!strcmp(options->at[i], "--carrier=patch") ||
 		    (!strcmp(options->at[i - 1], "--carrier") && !strcmp(options->at[i], "patch")))
 			return true;
@@ -275,6 +283,10 @@ static int plan_target(char *target, const struct words *options)
 		status = plan_processes(f, options, target);
 	else
 		status = plan_program(target, options);
+	if (f && !f->unit && status == EXIT_ERROR && !is_number(target))
+		command_say(stderr, "pugmark: note: ", target,
+			    ": there is no control group of that name, or with .service behind "
+			    "it: it is taken for a program\n");
 	free(f);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include "user/sandbox/sandbox.h"
 
 #include <dirent.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,21 @@ void sandbox_give_way(void)
 	giving = true;
 }
 
+/* Root may lack it, as in a container. */
+static bool has_sys_nice(void)
+{
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct has[2] = {{0}, {0}};
+
+	return !syscall(SYS_capget, &header, has) &&
+	       has[CAP_TO_INDEX(CAP_SYS_NICE)].effective & CAP_TO_MASK(CAP_SYS_NICE);
+}
+
 /* Whoever rests as SCHED_IDLE is let run again by this process, which the kernel grants to
  * CAP_SYS_NICE alone. */
 static bool can_rest(void)
 {
-	return giving && !nothing_left && !geteuid() && sched_getscheduler(0) == SCHED_OTHER;
+	return giving && !nothing_left && has_sys_nice() && sched_getscheduler(0) == SCHED_OTHER;
 }
 
 void way_give(void)
