@@ -43,6 +43,11 @@ PUGMARK_WARM_LIST=list "$PUGMARK" plan --warm >out 2>err
 claim 'a list that others may write to is refused' is $? 1
 claim 'with the reason' grep -q 'others may write to it' err
 fails 1 'no such program' plan --warm no-such-thing
+PATH=$PWD:$PATH run 0 plan --warm packer
+claim 'a program is found in PATH' is "$(grep -c 'packer: was planned before' out)" 2
+fails 1 'no control group of that name' plan --warm no-such-thing
+fails 2 'is no option of record' plan --warm ./packer -- ./server
+fails 2 'more than 256 words' plan --warm ./packer -- $(for ((i = 0; i < 150; i++)); do echo --without "f$i"; done)
 fails 2 'behind a --' plan --warm --carrier patch
 fails 2 'comes first' plan --stats --warm
 run 1 plan --warm no-such-thing ./packer
@@ -93,4 +98,22 @@ started+=("${hogs[@]}")
 wait $planner
 claim 'and gets on beside what never rests' is $? 0
 kill "${hogs[@]}"
+
+# Whoever could not end the rest does not begin it: root without CAP_SYS_NICE, as in a container.
+if command -v setpriv >/dev/null; then
+	cp other another
+	setpriv --bounding-set -sys_nice --inh-caps -sys_nice "$PUGMARK" plan --warm ./another -- --mode full >out 2>err &
+	planner=$!
+	for ((i = 0; i < 400; i++)); do
+		child=$(pgrep -P "$(pgrep -P "$planner" | head -n 1)" 2>/dev/null | head -n 1)
+		[ -n "$child" ] && nice=$(ps -o ni= -p "$child" | tr -d ' ') && [ "$nice" = 10 ] && break
+		sleep 0.005
+	done
+	claim 'who may not end the rest of a child has none' is "$(policy "$(pgrep -P "$planner" | head -n 1)" | head -n 1)" SCHED_OTHER
+	claim 'but a small share' is "${nice:-}" 10
+	wait $planner
+else
+	echo 'skip priorities without CAP_SYS_NICE: no setpriv here'
+	skipped=$((skipped + 1))
+fi
 conclude

@@ -8,6 +8,7 @@
 #include "user/cli/command.h"
 #include "user/file/text_span.h"
 #include "user/patch/carrier.h"
+#include "user/proc/launch.h"
 #include "user/record/ask/record_args.h"
 #include "user/record/ask/record_modules.h"
 #include "user/sandbox/sandbox.h"
@@ -267,6 +268,23 @@ static struct found *unit_named(const char *name)
 	return f;
 }
 
+/* A program by its name alone, in PATH. */
+static int plan_named(const char *name, const struct words *options)
+{
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	char *path = launch_resolve(name, &diag);
+
+	if (!path) {
+		pugmark_diag_set(&diag, -ENOENT, name, PUGMARK_NO_OFFSET,
+				 "no such program in PATH, and no control group of that name or "
+				 "with .service behind it");
+		return command_fail(&diag);
+	}
+	int status = plan_program(path, options);
+	free(path);
+	return status;
+}
+
 static int plan_target(char *target, const struct words *options)
 {
 	struct found *f = NULL;
@@ -281,12 +299,10 @@ static int plan_target(char *target, const struct words *options)
 	}
 	if (f && (f->n || f->unit))
 		status = plan_processes(f, options, target);
-	else
+	else if (strchr(target, '/'))
 		status = plan_program(target, options);
-	if (f && !f->unit && status == EXIT_ERROR && !is_number(target))
-		command_say(stderr, "pugmark: note: ", target,
-			    ": there is no control group of that name, or with .service behind "
-			    "it: it is taken for a program\n");
+	else
+		status = plan_named(target, options);
 	free(f);
 	return status;
 }
