@@ -4,7 +4,8 @@
  * jit-PID.dump wherever it has that mapped; both are read as they grow.
  *
  * The process, and whoever owns its file systems, is a stranger. The file has to be a regular one
- * with one name, owned by the process's user, in the place itself (no links); what is read of it is
+ * with one name, owned by the process's user, in the place itself (no links), and written to since
+ * the process began; what is read of it is
  * bounded, and a file system that never answers holds up the thread that reads and nobody else
  * (user/record/write/code_watch.h). */
 #ifndef USER_CODE_NAMES_H
