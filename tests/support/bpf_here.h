@@ -116,6 +116,7 @@ static inline long here_read_user_str(char *to, __u32 bytes, __u64 from)
 #define bpf_map_lookup_elem(map, key) here_lookup(map, key)
 #define bpf_map_update_elem(map, key, value, flags) here_update(map, key, value)
 #define bpf_ktime_get_ns() 0
+#define bpf_for(i, begin, end) for ((i) = (begin); (i) < (end); (i)++)
 #define bpf_loop(n, step, ctx, flags)                                                              \
 	do {                                                                                       \
 		for (__u32 here_i = 0; here_i < (n) && !step(here_i, ctx);)                        \
