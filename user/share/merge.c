@@ -145,6 +145,7 @@ static int make_whole(struct merge *m)
 	m->whole = *first;
 	m->whole.sites = m->sites;
 	m->whole.share = m->whole.n_shares = 0;
+	m->whole.storage = NULL; /* its bytes are those of the share's file */
 	return share_teller_new(&m->whole, m->members, m->n, &m->teller);
 }
 

@@ -70,6 +70,7 @@ int shares_read(const char *dir, struct shares_read *out, struct pugmark_diag *d
 	out->whole = *first;
 	out->whole.sites = out->sites;
 	out->whole.share = out->whole.n_shares = 0;
+	out->whole.storage = NULL; /* its bytes are those of the share's file */
 	return 0;
 }
 
