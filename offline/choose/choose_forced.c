@@ -93,6 +93,35 @@ static bool jump_shows(const struct conflicts *ch, uint32_t block)
 	return true;
 }
 
+/* What many blocks lead to: where an interpreter's instructions begin, or its loop. Without a mark
+ * there whatever comes behind one instruction may come behind each, and a function of hundreds of
+ * them takes the square of that to choose for, and to keep. */
+#define HUB_PREDS 16
+static bool is_hub(const struct conflicts *ch, uint32_t block)
+{
+	return ch->prog->blocks[block].flags & PROG_REACHED &&
+	       ch->pred_at[block + 1] - ch->pred_at[block] >= HUB_PREDS;
+}
+
+static void force_hubs(struct conflicts *ch, const struct prog_func *f)
+{
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		if (!ch->marks[b] && is_hub(ch, b))
+			force(ch, b);
+}
+
+/* Per block of a function. An interpreter that dispatches behind each instruction (Python's) has
+ * 12, what others were looked at have one at most. */
+#define HUB_EDGES 4
+bool forced_hubs_prevail(const struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	uint64_t edges = 0;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		edges += is_hub(ch, b) ? ch->pred_at[b + 1] - ch->pred_at[b] : 0;
+	return f->n_blocks >= HUB_PREDS * HUB_PREDS && edges >= HUB_EDGES * (uint64_t)f->n_blocks;
+}
+
 /* Marks that no mode can do without: entries that no direct call announces; what the unwinder
  * enters; jumps whose targets are not known; calls at an unknown height; calls that fork or execute
  * (there a process begins or ends) or that continue on another stack; calls that do not return
@@ -121,6 +150,8 @@ void force_function(struct conflicts *ch, uint32_t func)
 	for (uint32_t b = f->block; ch->given && b < f->block + f->n_blocks; b++)
 		if (!ch->marks[b])
 			ch->marks[b] = ch->given[b];
+	if (ch->hubs[func])
+		force_hubs(ch, f);
 }
 
 /* What is missing where a witness that no mode can do without is not there, or cannot say which

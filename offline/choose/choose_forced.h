@@ -12,4 +12,8 @@ void force_function(struct conflicts *ch, uint32_t func);
  * pugmark_plan_unresolved_kind; or -1: nothing. */
 int forced_missing(const struct conflicts *ch, uint32_t block);
 
+/* Whether there are so many ways to where many lead that @func is chosen for with marks there
+ * (ch->hubs): without them it would take too much, and they cost less than marking it all over. */
+bool forced_hubs_prevail(const struct conflicts *ch, uint32_t func);
+
 #endif

@@ -60,22 +60,47 @@ static bool too_wide(struct conflicts *ch, uint32_t func)
 	return width > most;
 }
 
+/* Whether it was chosen for within bounds. */
+static bool choose_within(struct conflicts *ch, uint32_t func, choose_function *choose,
+			  const uint8_t *seed)
+{
+	conflict_begin(ch, func);
+	if (seed)
+		choose_seeded(ch, func, seed);
+	else
+		choose(ch, func);
+	bool wide = too_wide(ch, func);
+	return !conflict_end(ch) && !wide;
+}
+
+static void begin_anew(struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	memset(ch->marks + f->block, MARK_NONE, f->n_blocks);
+	force_function(ch, func);
+}
+
 void choose_bounded(struct conflicts *ch, uint32_t func, choose_function *choose,
 		    const uint8_t *seed)
 {
-	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!ch->whole[func]) {
-		conflict_begin(ch, func);
-		if (seed)
-			choose_seeded(ch, func, seed);
-		else
-			choose(ch, func);
-		bool wide = too_wide(ch, func);
-		ch->whole[func] = conflict_end(ch) || wide;
+		bool prevail = !ch->hubs[func] && forced_hubs_prevail(ch, func);
+		/* Patches cost alike wherever they stand, so that less can be taken away at once:
+		 * it would be too much. */
+		if (prevail && ch->prog->patched) {
+			ch->hubs[func] = true;
+			force_function(ch, func);
+		}
+		if (choose_within(ch, func, choose, seed))
+			return;
+		bool again = prevail && !ch->hubs[func];
+		ch->hubs[func] = again;
+		begin_anew(ch, func);
+		if (again && choose_within(ch, func, choose, NULL))
+			return;
+		ch->hubs[func] = false;
+		ch->whole[func] = true;
 	}
-	if (!ch->whole[func])
-		return;
-	memset(ch->marks + f->block, MARK_NONE, f->n_blocks);
-	force_function(ch, func);
+	begin_anew(ch, func);
 	mark_all_over(ch, func);
 }

@@ -170,7 +170,9 @@ struct conflicts {
 	 */
 	uint64_t work, work_own, work_end, work_spare;
 	uint32_t looks;
-	bool *whole; /* per function: took too much, and is marked all over */
+	bool *hubs;  /* per function: took too much without them, and they are marked (force_hubs())
+		      */
+	bool *whole; /* per function: took too much in any case, and is marked all over */
 	bool *stale; /* per function: its summary may not be all; scratch of who makes summaries */
 	struct watch watch;
 	struct kept kept;

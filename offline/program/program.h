@@ -113,6 +113,7 @@ struct program {
 	uint32_t *succs;
 	float *chances; /* of each of succs: that its block goes on there; or NULL: not kept */
 	uint32_t n_funcs, n_blocks, n_succs, n_opaque_calls;
+	bool patched; /* patches carry what they can */
 	/* Is told now and then what part of the choice for it is made, from 0 to 1, as far as can
 	 * be guessed; NULL: nobody asks. */
 	void (*told)(void *ctx, double part);

@@ -492,6 +492,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	if (!err) {
 		maker_find_reads(&m);
 		m.p->base = model->text_addr;
+		m.p->patched = options && options->patchable;
 		m.p->n_funcs = model->n_funcs;
 		for (uint32_t f = 0; f < model->n_funcs; f++)
 			m.func_of[f] = f;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "offline/choose/choose.h"
 #include "offline/choose/conflict.h"
 #include "tests/support/hand_program.h"
 
@@ -116,11 +117,39 @@ static void conflicts_of_alike_jumps_are_found_once(void **state)
 	assert_true(conflicts_steps(400, 400) < 5 * conflicts_steps(400, 1));
 }
 
+/* Where patches carry events, what each jump leads to is marked from the start: chosen for in a
+ * fraction of the steps, and not all over. */
+static void what_many_jumps_lead_to_is_marked(void **state)
+{
+	enum { HANDLERS = 600 };
+	uint64_t steps[2];
+	(void)state;
+	for (int patched = 0; patched < 2; patched++) {
+		struct machine m;
+		struct choice choice;
+		uint32_t unresolved, marked = 0;
+		machine_init(&m, HANDLERS, HANDLERS);
+		m.program.patched = patched;
+		assert_int_equal(choose_witnesses(&m.program, MODE_BEST, &choice, &unresolved), 0);
+		for (uint32_t i = 0; i < HANDLERS; i++)
+			marked += choice.marks[m.first + i] != MARK_NONE;
+		steps[patched] = choice.steps;
+		if (patched) {
+			assert_false(choice.whole[1]);
+			assert_int_equal(marked, HANDLERS);
+		}
+		choice_deinit(&choice);
+		machine_deinit(&m);
+	}
+	assert_true(steps[1] < steps[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_way_has_its_own_alternative),
 		cmocka_unit_test(conflicts_of_alike_jumps_are_found_once),
+		cmocka_unit_test(what_many_jumps_lead_to_is_marked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
