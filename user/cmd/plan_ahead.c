@@ -145,8 +145,13 @@ static void add_processes(struct found *f, int dir_fd)
 	int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid;
 	FILE *procs = fd < 0 ? NULL : fdopen(fd, "r");
 
-	while (procs && f->n < PIDS_MAX && fscanf(procs, "%d", &pid) == 1)
-		f->at[f->n++] = pid;
+	while (procs && f->n < PIDS_MAX && fscanf(procs, "%d", &pid) == 1) {
+		uint32_t i = 0;
+		while (i < f->n && f->at[i] != pid) /* groups of both versions may have it */
+			i++;
+		if (i == f->n)
+			f->at[f->n++] = pid;
+	}
 	if (procs)
 		fclose(procs);
 }
