@@ -22,6 +22,7 @@ void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 	k->df = bits >> VALUE_BIT_DF & 1 ? quality : k->df;
 	k->sticky = bits >> VALUE_BIT_STICKY & 1 ? quality : k->sticky;
 	k->inexact = quality ? k->inexact | bits : k->inexact & ~bits;
+	k->forgotten = quality ? k->forgotten | bits : k->forgotten & ~bits;
 }
 
 static void doubt_bytes(uint8_t *q, size_t n, bool inexact)
@@ -47,6 +48,7 @@ void value_doubt(struct value_machine *m, uint64_t bits)
 		if (bits >> (VALUE_BIT_FLAGS + i) & 1)
 			doubt_bytes(others[i], 1, k->inexact >> (VALUE_BIT_FLAGS + i) & 1);
 	k->inexact |= bits;
+	k->forgotten |= bits;
 }
 
 void value_set_gpr(struct value_machine *m, unsigned reg, uint64_t value, uint8_t quality)

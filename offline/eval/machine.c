@@ -40,6 +40,7 @@ void value_machine_free(struct value_machine *m)
 	value_arena_free(m);
 	value_stubs_free(m->stubs);
 	free(m->blocks);
+	value_inexacts_free(&m->inexacts);
 	free(m->code);
 	free(m->places);
 	free(m);
@@ -77,6 +78,11 @@ void value_machine_inexact(const struct value_machine *m, uint64_t *assumed, uin
 {
 	*assumed = m->assumed;
 	*unknown = m->unknown;
+}
+
+const struct value_inexacts *value_machine_inexacts(const struct value_machine *m)
+{
+	return &m->inexacts;
 }
 
 void value_machine_set_inexact(struct value_machine *m, uint64_t assumed, uint64_t unknown)

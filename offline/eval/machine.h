@@ -9,6 +9,7 @@
 #ifndef OFFLINE_EVAL_MACHINE_H
 #define OFFLINE_EVAL_MACHINE_H
 
+#include "offline/eval/inexact.h"
 #include "offline/eval/insn.h"
 #include "offline/eval/memory.h"
 #include "offline/eval/state.h"
@@ -103,6 +104,10 @@ uint64_t value_machine_count(const struct value_machine *m);
 void value_machine_set_count(struct value_machine *m, uint64_t count);
 /* Of them: with an output that is assumed, or unknown. */
 void value_machine_inexact(const struct value_machine *m, uint64_t *assumed, uint64_t *unknown);
+
+/* The traced instructions that were counted so since the machine was made, those executed anew
+ * after a step back twice. */
+const struct value_inexacts *value_machine_inexacts(const struct value_machine *m);
 
 void value_machine_set_inexact(struct value_machine *m, uint64_t assumed, uint64_t unknown);
 

@@ -7,6 +7,7 @@
 #ifndef OFFLINE_EVAL_MACHINE_IMPL_H
 #define OFFLINE_EVAL_MACHINE_IMPL_H
 
+#include "offline/eval/inexact.h"
 #include "offline/eval/machine.h"
 #include "offline/eval/stub.h"
 
@@ -89,7 +90,8 @@ struct value_machine {
 	ZydisDecoder decoder;
 	const void *const *labels[2];
 	struct arena_chunk *arena;
-	uint64_t assumed, unknown; /* instructions with such an output */
+	uint64_t assumed, unknown;	/* instructions with such an output */
+	struct value_inexacts inexacts; /* those of the traced side */
 	uint8_t bounce[16];
 	uint64_t bounced; /* guest address whose bytes are in bounce; 0: none */
 	uint8_t bounced_len;

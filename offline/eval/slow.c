@@ -29,6 +29,48 @@ static bool does_not_matter(const struct step *s, const struct value_access *a)
 	return of;
 }
 
+/* Notes why an input is not exact, unless another one is worse, or its reason says more. */
+static void note_reason(struct step *s, uint8_t quality, uint8_t reason, uint8_t reg)
+{
+	if (quality < s->reason_for || (quality == s->reason_for && reason >= s->reason))
+		return;
+	s->reason_for = quality;
+	s->reason = reason;
+	s->reg = reg;
+}
+
+static void note_register(struct step *s, const struct value_access *a, uint8_t quality)
+{
+	static const uint8_t others[] = {
+		[VALUE_ACCESS_FLAGS] = VALUE_BIT_FLAGS,	  [VALUE_ACCESS_X87] = VALUE_BIT_X87,
+		[VALUE_ACCESS_MXCSR] = VALUE_BIT_MXCSR,	  [VALUE_ACCESS_DF] = VALUE_BIT_DF,
+		[VALUE_ACCESS_STICKY] = VALUE_BIT_STICKY,
+	};
+	const struct value_known *k = &s->m->known;
+	unsigned bit = a->kind == VALUE_ACCESS_GPR   ? a->reg
+		       : a->kind != VALUE_ACCESS_VEC ? others[a->kind]
+		       : a->off < 16		     ? VALUE_BIT_VEC + a->reg
+						     : VALUE_BIT_HIGH + a->reg;
+	bool forgotten = k->forgotten & k->inexact & (uint64_t)1 << bit;
+	note_reason(s, quality, forgotten ? VALUE_OF_FORGOTTEN : VALUE_OF_COMPUTED, (uint8_t)bit);
+}
+
+/* Counts the instruction, whose result is worth @quality. */
+static void count_inexact(struct step *s, uint8_t quality)
+{
+	struct value_machine *m = s->m;
+	m->assumed += quality == VALUE_ASSUMED;
+	m->unknown += quality == VALUE_UNKNOWN;
+	if (!quality || m->side != VALUE_SIDE_TRACED)
+		return;
+	value_inexacts_add(
+		&m->inexacts,
+		&(struct value_inexact){.ip = s->insn->ip,
+					.quality = quality,
+					.reason = s->reason,
+					.reg = s->reason == VALUE_OF_FORGOTTEN ? s->reg : 0});
+}
+
 /* What is read, and how good it is. False: a page is not there. */
 static bool look(struct step *s)
 {
@@ -42,6 +84,8 @@ static bool look(struct step *s)
 				s->kept = w; /* nothing but these flags themselves is of it */
 				continue;
 			}
+			if (w)
+				note_register(s, a, w);
 			s->in = worse(s->in, w);
 			s->address = a->address ? worse(s->address, w) : s->address;
 		}
@@ -59,8 +103,12 @@ static bool look(struct step *s)
 			return false;
 		if (value_memory_read_qualities(s->m->memory, s->place[i], s->qualities[i], len))
 			return false;
-		if (insn->mem[i].read)
-			s->in = worse(s->in, worst(s->qualities[i], len));
+		if (!insn->mem[i].read)
+			continue;
+		uint8_t w = worst(s->qualities[i], len);
+		if (w)
+			note_reason(s, w, VALUE_OF_MEMORY, 0);
+		s->in = worse(s->in, w);
 	}
 	return true;
 }
@@ -184,9 +232,9 @@ static int string_step(struct step *s, struct value_block *b, struct value_trace
 		value_memory_set_quality(m->memory, from, len, w);
 		w = count_quality;
 	}
-	w = put_all(s, w);
-	m->assumed += w == VALUE_ASSUMED;
-	m->unknown += w == VALUE_UNKNOWN;
+	if (w > s->in)
+		note_reason(s, w, VALUE_OF_MEMORY, 0);
+	count_inexact(s, put_all(s, w));
 	return DONE;
 }
 
@@ -199,7 +247,7 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		       : value_machine_is_code(m, m->state.rip) ? VALUE_STOP_TRAP
 								: VALUE_STOP_OUTSIDE;
 	const struct value_insn *insn = &b->insns[0];
-	struct step s = {.m = m, .insn = insn};
+	struct step s = {.m = m, .insn = insn, .reason = VALUE_REASONS};
 	if (insn->kind == VALUE_INSN_CHANCE)
 		return VALUE_STOP_CHANCE;
 	if (!look(&s))
@@ -214,6 +262,8 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		       (s.address == VALUE_ASSUMED && writes_memory(insn));
 	uint8_t source[MEMORY_MAX], out = insn->computed ? s.in : VALUE_UNKNOWN;
 	size_t n = insn->flow == VALUE_FLOW_COPY ? copy_source(&s, source) : 0;
+	if (!insn->computed)
+		note_reason(&s, VALUE_UNKNOWN, VALUE_OF_NO_SEMANTICS, 0);
 	m->loose = true;
 	m->guessing = s.address == VALUE_UNKNOWN || out == VALUE_UNKNOWN;
 	bool by_bytes = insn->computed && value_step_worth(&s, b, source);
@@ -223,6 +273,7 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		/* Not to be computed with these inputs, or this MXCSR: then nothing is known of it.
 		 */
 		out = VALUE_UNKNOWN;
+		note_reason(&s, VALUE_UNKNOWN, VALUE_OF_NO_SEMANTICS, 0);
 		value_trace_insn(m, trace, b);
 		m->state.rip += insn->len;
 		m->count++;
@@ -248,7 +299,7 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 	bool writes = false;
 	for (int i = 0; i < insn->n_access; i++)
 		writes |= insn->access[i].write;
-	m->assumed += writes && out == VALUE_ASSUMED;
-	m->unknown += writes && out == VALUE_UNKNOWN;
+	if (writes)
+		count_inexact(&s, out);
 	return DONE;
 }

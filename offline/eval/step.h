@@ -15,6 +15,8 @@ struct step {
 	uint8_t in;			  /* the worst quality of what its result depends on */
 	uint8_t kept;			  /* of the flags, where some stay as they were */
 	uint8_t address;		  /* of what addresses are computed from */
+	uint8_t reason, reg;		  /* why it is not exact, as inexact.h has it, */
+	uint8_t reason_for;		  /* of an input of this quality */
 	const struct value_state *before; /* set while bytes are flipped (worth.c) */
 	uint64_t place[2];		  /* addresses of the memory operands */
 	uint8_t qualities[2][MEMORY_MAX]; /* of its memory operands, before it */

@@ -8,6 +8,7 @@
 static void mark(struct value_known *k, unsigned bit, bool inexact)
 {
 	k->inexact = (k->inexact & ~((uint64_t)1 << bit)) | (uint64_t)inexact << bit;
+	k->forgotten &= ~((uint64_t)1 << bit);
 }
 
 static void get_vec(const struct value_known *k, unsigned reg, uint8_t out[32])

@@ -197,6 +197,13 @@ static void text_values(const struct verify *v, struct outbuf *out)
 			out_printable(out, t->why, PRINT_TEXT);
 		}
 		outbuf_char(out, '\n');
+		for (unsigned k = 0; k < t->n_most; k++) {
+			const struct values_why *w = &t->most[k];
+			outbuf_format(out, "  %llu %s at ", (unsigned long long)w->n,
+				      w->unknown ? "unknown" : "assumed");
+			out_printable(out, w->text, PRINT_TEXT);
+			outbuf_char(out, '\n');
+		}
 	}
 	if (v->has_values && v->values.damaged_bytes)
 		outbuf_format(
@@ -276,6 +283,21 @@ static void text_certificate(struct verify *v, struct outbuf *out)
 
 /* ---- JSON ---- */
 
+static void json_most(const struct values_task *t, struct outbuf *out)
+{
+	for (unsigned i = 0; i < t->n_most; i++) {
+		const struct values_why *w = &t->most[i];
+
+		outbuf_format(out,
+			      "%s{\"quality\":\"%s\",\"instructions\":%llu,\"ip\":\"0x%llx\","
+			      "\"why\":\"",
+			      i ? "," : "", w->unknown ? "unknown" : "assumed",
+			      (unsigned long long)w->n, (unsigned long long)w->ip);
+		outbuf_json_text(out, w->text);
+		outbuf_text(out, "\"}");
+	}
+}
+
 static void json_values(const struct verify *v, struct outbuf *out)
 {
 	outbuf_text(out, ",\"values\":[");
@@ -293,7 +315,9 @@ static void json_values(const struct verify *v, struct outbuf *out)
 		outbuf_format(out, "\",\"not_executed\":%llu,\"why\":\"",
 			      (unsigned long long)t->blind);
 		outbuf_json_text(out, t->why);
-		outbuf_text(out, "\"}");
+		outbuf_text(out, "\",\"most\":[");
+		json_most(t, out);
+		outbuf_text(out, "]}");
 	}
 	outbuf_format(out, "],\"values_damaged_bytes\":%llu",
 		      (unsigned long long)v->values.damaged_bytes);

@@ -3,6 +3,7 @@
 #include "user/values/show/values_check.h"
 
 #include "offline/replay/replay.h"
+#include "user/values/show/value_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +11,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_task(struct value_replay *replay, uint32_t task, struct values_task *out,
-		      struct pugmark_diag *diag)
+/* The register of that bit (state.h). */
+static void register_name(unsigned bit, char *out, size_t size)
+{
+	static const char *const general[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
+					      "rsi", "rdi", "r8",  "r9",  "r10", "r11",
+					      "r12", "r13", "r14", "r15"};
+	static const char *const others[] = {"the flags", "the x87 state", "mxcsr",
+					     "the direction flag", "mxcsr"};
+	if (bit < VALUE_BIT_VEC)
+		snprintf(out, size, "%s", general[bit]);
+	else if (bit < VALUE_BIT_FLAGS)
+		snprintf(out, size, "%cmm%u", bit < VALUE_BIT_HIGH ? 'x' : 'y', bit % 16);
+	else
+		snprintf(out, size, "%s", others[bit - VALUE_BIT_FLAGS]);
+}
+
+static void say_why(const struct value_inexact *e, const struct value_names *names,
+		    struct values_why *out)
+{
+	uint32_t module;
+	uint64_t elf = e->ip;
+	char reg[32];
+	const char *function = names ? value_names_at(names, e->ip, &module, &elf) : NULL;
+	int at = snprintf(out->text, sizeof(out->text), "%.100s%s0x%" PRIx64 ": ",
+			  function ? function : "", function ? " " : "", elf);
+	char *rest = out->text + at;
+	size_t room = sizeof(out->text) - (size_t)at;
+	register_name(e->reg, reg, sizeof(reg));
+	if (e->reason == VALUE_OF_NO_SEMANTICS)
+		snprintf(rest, room, "an instruction that is not executed here");
+	else if (e->reason == VALUE_OF_FORGOTTEN)
+		snprintf(rest, room, "%s, as a call or the start left it", reg);
+	else
+		snprintf(rest, room, "what it reads in memory");
+	out->n = e->n;
+	out->ip = e->ip;
+	out->unknown = e->quality == VALUE_UNKNOWN;
+}
+
+/* Where what is not exact came from, most often. */
+static void say_most(struct value_run *run, const struct value_names *names,
+		     struct values_task *out)
+{
+	const struct value_inexacts *all = value_machine_inexacts(value_run_machine(run));
+	for (int quality = VALUE_UNKNOWN; quality >= VALUE_ASSUMED; quality--) {
+		struct value_inexact most[VALUES_WHY];
+		size_t n = value_inexacts_most(all, (uint8_t)quality, most, VALUES_WHY);
+		for (size_t i = 0; i < n; i++)
+			say_why(&most[i], names, &out->most[out->n_most++]);
+	}
+}
+
+static int check_task(struct value_replay *replay, uint32_t task, const struct value_names *names,
+		      struct values_task *out, struct pugmark_diag *diag)
 {
 	struct value_run *run;
 	int err = value_run_new(replay, task, &run, diag);
@@ -33,6 +86,7 @@ static int check_task(struct value_replay *replay, uint32_t task, struct values_
 	out->blind = value_run_blind(run, &first);
 	if (out->blind)
 		snprintf(out->why, sizeof(out->why), "%s, at %" PRIx64, first->text, first->ip);
+	say_most(run, names, out);
 	out->complete = stop == VALUE_REPLAY_END;
 	if (stop == VALUE_REPLAY_GAP) {
 		const struct value_gap *gap = value_run_gap(run);
@@ -51,17 +105,21 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 {
 	struct values_result r = {.complete = true};
 	struct value_replay *replay;
+	struct value_names *names = NULL; /* without them places are addresses */
+	struct pugmark_diag none;
 	int err = value_replay_open(dir, &replay, diag);
 
 	if (err)
 		return err;
+	if (value_names_open(dir, value_replay_captures(replay), &names, &none))
+		names = NULL;
 	r.damaged_bytes = captures_damaged_bytes(value_replay_captures(replay));
 	const uint32_t *tasks = captures_tasks(value_replay_captures(replay), &r.n);
 	r.tasks = calloc(r.n + 1, sizeof(*r.tasks));
 	if (!r.tasks)
 		err = pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory");
 	for (uint32_t i = 0; !err && i < r.n; i++) {
-		err = check_task(replay, tasks[i], &r.tasks[i], diag);
+		err = check_task(replay, tasks[i], names, &r.tasks[i], diag);
 		r.instructions += r.tasks[i].instructions;
 		r.assumed += r.tasks[i].assumed;
 		r.unknown += r.tasks[i].unknown;
@@ -69,6 +127,7 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 		r.complete &= r.tasks[i].complete;
 	}
 	r.complete &= !r.damaged_bytes && r.n;
+	value_names_free(names);
 	value_replay_free(replay);
 	if (err)
 		values_check_deinit(&r);

@@ -9,6 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Instructions that often made something that is not exact. */
+struct values_why {
+	uint64_t n;	/* executions */
+	uint64_t ip;	/* run-time address */
+	bool unknown;	/* what they made: unknown, or assumed */
+	char text[200]; /* "FUNC 0xADDRESS: of what" */
+};
+enum { VALUES_WHY = 3 }; /* of each quality at most */
+
 struct values_task {
 	uint32_t task;
 	uint64_t instructions;
@@ -19,6 +28,8 @@ struct values_task {
 	uint64_t blind;	   /* how often a library was not executed to its end: what it may have
 			    * written is assumed */
 	char why[200];	   /* the last time; "" */
+	struct values_why most[2 * VALUES_WHY]; /* unknown ones first */
+	unsigned n_most;
 };
 
 struct values_result {

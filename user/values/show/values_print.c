@@ -43,6 +43,20 @@ static int no_task(const struct values_options *o, struct pugmark_diag *diag)
 				"it has no values of a task %u", o->task);
 }
 
+static void print_why_json(const struct values_task *t)
+{
+	fputs(",\"most\":[", stdout);
+	for (unsigned i = 0; i < t->n_most; i++) {
+		const struct values_why *w = &t->most[i];
+		printf("%s{\"quality\":\"%s\",\"instructions\":%" PRIu64 ",\"ip\":\"0x%" PRIx64
+		       "\",\"why\":",
+		       i ? "," : "", w->unknown ? "unknown" : "assumed", w->n, w->ip);
+		print_text(stdout, w->text, true);
+		putchar('}');
+	}
+	putchar(']');
+}
+
 static int print_summary(const struct values_options *o, bool *partial, struct pugmark_diag *diag)
 {
 	struct values_result r;
@@ -74,6 +88,7 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 			       t->instructions - inexact, t->assumed, t->supposed, t->unknown,
 			       t->complete ? "true" : "false");
 			print_text(stdout, t->gap, true);
+			print_why_json(t);
 			putchar('}');
 			first = false;
 			continue;
@@ -91,6 +106,12 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 			putchar('\n');
 		} else
 			puts("not up to its end");
+		for (unsigned k = 0; k < t->n_most; k++) {
+			printf("  %" PRIu64 " %s at ", t->most[k].n,
+			       t->most[k].unknown ? "unknown" : "assumed");
+			print_text(stdout, t->most[k].text, false);
+			putchar('\n');
+		}
 	}
 	if (o->json)
 		printf("],\"damaged_bytes\":%" PRIu64 "}\n", r.damaged_bytes);
