@@ -4,8 +4,8 @@
 #
 #   bench_values.sh [NAME...]    gzip lua bc sqlite3 redis nginx (sqlite3: the library, and a program that calls it)
 #
-# Of a program: processor time alone (the median of ROUNDS=3), and what is added by levels calls, paths
-# and values (--check-every 64: what values need and no more), once each; captured bytes for 1,000
+# Of a program: processor time alone (the median of ROUNDS=3), and what is added by levels calls and
+# paths, by probes and by patches, and values (--check-every 64: what values need and no more), once each; captured bytes for 1,000
 # instructions; instructions a second executed again (of MILLIONS=100), without a trace and with all dependences; from
 # a snapshot to a point 10^8 instructions behind it; a step back, the median and the longest. Of a
 # server that serves, attached to: the share of its requests that is left after one such load. WET=1 has the WET of what
@@ -65,20 +65,26 @@ took() { # COMMAND...: processor seconds of the program that it runs
 number() { awk -v n="$1" '$1 == n { print $2 }' "$tmp/speed"; }
 
 bench_program() { # NAME
-	local name=$1 plain level added count bytes
+	local name=$1 plain kind added calls mark count bytes
 	rm -rf "$tmp"/rec*
 	for ((k = 0; k < rounds; k++)); do took "$program" "${args[@]}"; done >"$tmp/plain"
 	plain=$(median "$tmp/plain")
 	printf '%s: plain %.3f s' "$name" "$plain"
-	for level in calls paths values; do
-		local options=(--level $level "${more[@]}")
-		[ $level != values ] || options+=(--check-every 64)
+	for kind in calls paths patched-calls patched-paths values; do
+		local level=${kind#patched-} options
+		options=(--level "$level" "${more[@]}")
+		[ $kind != values ] || options+=(--check-every 64)
+		[ $kind = values ] || options+=(--carrier "$([ "$kind" = "$level" ] && echo probe || echo patch)")
+		rm -rf "$tmp/rec.$level"
 		added=$(took "$PUGMARK" record -q -o "$tmp/rec.$level" "${options[@]}" -- "$program" "${args[@]}") || return
 		added=$(calc "$added - $plain")
-		printf ', %s +%.3f s' $level "$added"
-		record "values-$name" $level added_cpu_seconds "$added" s
+		printf ', %s +%.3f s' $kind "$added"
+		record "values-$name" $kind added_cpu_seconds "$added" s
+		[ $kind != calls ] || calls=$added
 	done
 	echo
+	awk -v v="$added" -v c="$calls" 'BEGIN { exit !(v < c) }' && mark=ok || mark=SHORT
+	printf '  %-6s %s: values add %.3f s (asked < calls)\n' $mark "$name" "$added"
 	"$BUILD/tests/values_speed" "$tmp/rec.values" "$millions" >"$tmp/speed" || return
 	count=$(number instructions)
 	bytes=$(calc "1000 * $(stat -c %s "$tmp/rec.values/captures") / $count")
