@@ -7,9 +7,12 @@
 void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 {
 	struct value_known *k = &m->known;
+	m->sayings++;
 	for (unsigned i = 0; i < 16; i++) {
-		if (bits >> i & 1)
+		if (bits >> i & 1) {
 			memset(k->gpr[i], quality, 8);
+			k->said[i] = m->sayings;
+		}
 		bool low = bits >> (VALUE_BIT_VEC + i) & 1, high = bits >> (VALUE_BIT_HIGH + i) & 1;
 		if (low)
 			memset(k->vec[i], quality, 16);
@@ -35,10 +38,13 @@ void value_doubt(struct value_machine *m, uint64_t bits)
 {
 	struct value_known *k = &m->known;
 	uint8_t *const others[] = {&k->flags, &k->x87, &k->mxcsr, &k->df, &k->sticky};
+	m->sayings++;
 	for (unsigned i = 0; i < 16; i++) {
 		unsigned low = VALUE_BIT_VEC + i, high = VALUE_BIT_HIGH + i;
-		if (bits >> i & 1)
+		if (bits >> i & 1) {
 			doubt_bytes(k->gpr[i], 8, k->inexact >> i & 1);
+			k->said[i] = m->sayings;
+		}
 		if (bits >> low & 1)
 			doubt_bytes(k->vec[i], 16, k->inexact >> low & 1);
 		if (bits >> high & 1)

@@ -85,6 +85,12 @@ const struct value_inexacts *value_machine_inexacts(const struct value_machine *
 	return &m->inexacts;
 }
 
+void value_machine_recall(struct value_machine *m, value_recall_fn *fn, void *ctx)
+{
+	m->recall = fn;
+	m->recall_ctx = ctx;
+}
+
 void value_machine_set_inexact(struct value_machine *m, uint64_t assumed, uint64_t unknown)
 {
 	m->assumed = assumed;

@@ -137,6 +137,11 @@ void value_set_vec(struct value_machine *m, unsigned reg, const uint8_t bytes[32
 void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality);
 /* What is exact in the registers of @bits is assumed from now on. */
 void value_doubt(struct value_machine *m, uint64_t bits);
+/* What is in a general register that an instruction reads, and of which value_known.said is @said;
+ * false: it stays unknown. */
+typedef bool value_recall_fn(void *ctx, unsigned reg, uint64_t said, uint64_t *value);
+/* Whoever has forgotten registers may be asked when one of them is read. */
+void value_machine_recall(struct value_machine *m, value_recall_fn *fn, void *ctx);
 /* The worst quality of the registers of @bits. */
 uint8_t value_quality(const struct value_machine *m, uint64_t bits);
 

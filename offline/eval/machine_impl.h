@@ -92,6 +92,9 @@ struct value_machine {
 	struct arena_chunk *arena;
 	uint64_t assumed, unknown;	/* instructions with such an output */
 	struct value_inexacts inexacts; /* those of the traced side */
+	uint64_t sayings;		/* value_known.said */
+	value_recall_fn *recall;	/* value_machine_recall() */
+	void *recall_ctx;
 	uint8_t bounce[16];
 	uint64_t bounced; /* guest address whose bytes are in bounce; 0: none */
 	uint8_t bounced_len;

@@ -71,6 +71,20 @@ static void count_inexact(struct step *s, uint8_t quality)
 					.reg = s->reason == VALUE_OF_FORGOTTEN ? s->reg : 0});
 }
 
+/* A general register that was forgotten, and that somebody may still know, is asked for once. */
+static void recall(struct value_machine *m, const struct value_access *a)
+{
+	struct value_known *k = &m->known;
+	uint64_t value;
+	if (!m->recall || a->kind != VALUE_ACCESS_GPR || !a->read ||
+	    !(k->inexact & k->forgotten & (uint64_t)1 << a->reg) || !k->said[a->reg])
+		return;
+	if (m->recall(m->recall_ctx, a->reg, k->said[a->reg], &value))
+		value_set_gpr(m, a->reg, value, VALUE_EXACT);
+	else
+		k->said[a->reg] = 0;
+}
+
 /* What is read, and how good it is. False: a page is not there. */
 static bool look(struct step *s)
 {
@@ -78,6 +92,7 @@ static bool look(struct step *s)
 	uint8_t q[MEMORY_MAX];
 	for (int i = 0; i < insn->n_access; i++) {
 		const struct value_access *a = &insn->access[i];
+		recall(s->m, a);
 		if (a->kind != VALUE_ACCESS_MEMORY && a->read && !does_not_matter(s, a)) {
 			uint8_t w = worst(q, value_step_get(s, a, q));
 			if (a->kind == VALUE_ACCESS_FLAGS && a->write) {

@@ -68,7 +68,9 @@ struct value_state {
  * not exact. Where the bit is clear, the bytes here mean nothing. */
 struct value_known {
 	uint64_t inexact;
-	uint64_t forgotten; /* of them: somebody said so, no instruction has made them so */
+	uint64_t forgotten; /* of them: value_forget() or value_doubt() said so, and no instruction
+			     */
+	uint64_t said[16];  /* which call of these it was, of general registers; 0: no matter */
 	uint8_t gpr[16][8];
 	uint8_t vec[16][32];
 	uint8_t flags, x87, mxcsr, df, sticky;

@@ -254,6 +254,7 @@ static int begin_variant(struct value_run *run, uint64_t ip)
 	if (run->n_variants == VARIANTS)
 		return go_blind(run, "too many functions with variants in each other");
 	struct variant *v = &run->variants[run->n_variants++];
+	value_residue_begin(&v->call, run->machine, s->rip);
 	v->sp = s->gpr[VALUE_RSP];
 	if (value_memory_read(&run->memory, v->sp, &v->ret, 8, NULL) ||
 	    value_memory_write(&run->memory, v->sp, &end, 8, VALUE_EXACT))
@@ -273,8 +274,17 @@ static int end_variant(struct value_run *run)
 	value_memory_write(&run->memory, v->sp, &v->ret, 8, VALUE_EXACT);
 	import_clobber(m);
 	value_set_gpr(m, VALUE_RAX, rax, quality);
+	value_residue_end(&run->residues, m, &v->call);
 	value_machine_state(m)->rip = v->ret;
 	return VALUE_REPLAY_LIMIT;
+}
+
+bool value_run_recall(void *ctx, unsigned reg, uint64_t said, uint64_t *value)
+{
+	struct value_run *run = ctx;
+	if (!run->walker)
+		run->walker = value_residue_walker_new(&run->memory);
+	return run->walker && value_residue_recall(&run->residues, run->walker, reg, said, value);
 }
 
 /* The record of the call that is over, if there is one: it is made at a place further on, and tells
@@ -379,9 +389,13 @@ static int at_place(struct value_run *run)
 	if (is_interrupted(run, c))
 		return VALUE_REPLAY_LIMIT;
 	const struct library_function *f = value_libraries_function(&run->libraries, s->rip);
+	struct residue_call call;
+	value_residue_begin(&call, m, s->rip);
 	value_writes_model(run->writes, &run->memory, true);
 	int err = f && f->name ? import_model(f->name, m) : -ENOSYS;
 	value_writes_model(run->writes, &run->memory, false);
+	if (!err)
+		value_residue_end(&run->residues, m, &call);
 	if (!err)
 		return return_now(run);
 	if (err == -ENOMEM)

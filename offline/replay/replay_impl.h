@@ -13,6 +13,7 @@
 #include "offline/replay/kept_records.h"
 #include "offline/replay/libraries.h"
 #include "offline/replay/models.h"
+#include "offline/replay/residue.h"
 #include "offline/replay/replay.h"
 
 /* value_region.source: zeros, or a file; with what stood there at the start, or not. */
@@ -66,6 +67,7 @@ struct run_snapshot {
 	size_t n_calls;
 	struct interrupted *signals;
 	size_t n_signals;
+	struct residues residues;
 };
 
 /* What xsavec has put into memory, until xrstor takes it back. */
@@ -86,6 +88,7 @@ struct own_code {
 /* A variant of a library's function that is executed in place of another. */
 struct variant {
 	uint64_t sp, ret; /* where its return address lies, and what it is */
+	struct residue_call call;
 };
 
 #define NEVER_LOOKED UINT64_MAX
@@ -147,6 +150,8 @@ struct value_run {
 	unsigned n_saves; /* so far */
 	struct variant variants[VARIANTS];
 	unsigned n_variants;
+	struct residues residues;
+	struct residue_walker *walker; /* NULL: none was needed since mappings changed */
 	struct value_blocks blocks;
 	struct supposition supposition;
 	struct value_gap gap;
@@ -232,6 +237,8 @@ void value_run_returned(struct value_run *run);
 /* library.c: goes on in code of libraries, until control is in traced code or nothing more can be
  * executed. */
 int value_run_library(struct value_run *run);
+/* A value_recall_fn, of a run. */
+bool value_run_recall(void *run, unsigned reg, uint64_t said, uint64_t *value);
 /* xsavec, xrstor: they are executed here, and true is returned. */
 bool value_run_vectors(struct value_run *run, const struct value_insn *insn);
 

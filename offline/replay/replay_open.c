@@ -307,6 +307,8 @@ static int run_make(struct value_replay *replay, uint32_t task, struct value_run
 		run->looked = NEVER_LOOKED;
 		run->records = calloc(1, sizeof(*run->records));
 		run->machine = value_machine_new(&run->memory);
+		if (run->machine)
+			value_machine_recall(run->machine, value_run_recall, run);
 		err = run->records && run->machine ? map_start(run) : -ENOMEM;
 	}
 	err = err ? err : set_places(run);
@@ -457,6 +459,7 @@ void value_run_free(struct value_run *run)
 	value_writes_free(run->writes);
 	value_blocks_deinit(&run->blocks);
 	value_libraries_deinit(&run->libraries);
+	value_residue_walker_free(run->walker);
 	value_machine_free(run->machine);
 	value_memory_deinit(&run->memory);
 	free(run);

@@ -61,6 +61,7 @@ static bool take(struct value_run *run, struct run_snapshot *out)
 		.n_calls = run->n_calls,
 		.signals = copy(run->signals, run->n_signals * sizeof(*run->signals)),
 		.n_signals = run->n_signals,
+		.residues = run->residues,
 	};
 	if (!s.calls || !s.signals) {
 		free(s.calls);
@@ -124,6 +125,7 @@ bool value_run_go_back(struct value_run *run, const struct run_snapshot *s)
 	run->import = s->import;
 	run->supposition = s->supposition;
 	run->looked = s->looked;
+	run->residues = s->residues;
 	value_memory_crowd(&run->memory, s->crowded);
 	value_machine_supposed(run->machine);
 	run->ended = 0;
