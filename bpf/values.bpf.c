@@ -325,7 +325,11 @@ int capture(struct pt_regs *ctx)
 		cs->note.words[3] = (d->no_rax ? 0 : 1) | (d->roles & ROLE_RDX ? 4 : 0);
 		note_send(cs, RING_CAPTURE_RESULT, index, regs.ip, regs.sp, 4);
 	}
-	if (d->roles & ROLE_INSN && !first) {
+	if (d->roles & ROLE_INSN && d->all_regs && !first && !(d->roles & ROLE_LAND) && !outside) {
+		note_all(cs->note.words, &regs);
+		note_send(cs, RING_CAPTURE_ENTER, index, regs.ip, regs.sp, 17);
+	}
+	if (d->roles & ROLE_INSN && !d->all_regs && !first) {
 		cs->note.words[0] = regs.ax;
 		cs->note.words[1] = regs.cx;
 		cs->note.words[2] = regs.dx;

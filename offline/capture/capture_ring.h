@@ -111,7 +111,8 @@ struct capture_desc {
 	__u8 roles;
 	__u8 asks_time; /* ROLE_RESULT, ROLE_CALL: what is called may read a clock of the vDSO */
 	__u8 no_rax;	/* ROLE_RESULT: nobody looks at rax, and it is not there any more */
-	__u8 reserved[5];
+	__u8 all_regs;	/* ROLE_INSN: it writes others than rax, rbx, rcx and rdx */
+	__u8 reserved[4];
 };
 
 /* Hits of a place that may be watched no longer (capture_programs_thin()). */

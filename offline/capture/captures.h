@@ -66,6 +66,8 @@ enum capture_map_op {
 	MAP_PROTECTED,
 	MAP_MOVED,     /* mremap(): from map_old */
 	MAP_BREAK,     /* brk(): map_addr is the new end of the heap */
+	MAP_ATTACHED,  /* shmat(): of which no length is told */
+	MAP_DETACHED,  /* shmdt() */
 	MAP_FORGOTTEN, /* as the mapping was at first: madvise(MADV_DONTNEED); MADV_FREE: or as it
 			  was */
 };

@@ -43,6 +43,11 @@ void mapping_call(struct capture *c)
 		c->map_op = MAP_BREAK;
 		c->map_addr = (uint64_t)c->result;
 		break;
+	case SYS_shmat:
+	case SYS_shmdt:
+		c->map_op = c->nr == SYS_shmat ? MAP_ATTACHED : MAP_DETACHED;
+		c->map_addr = c->nr == SYS_shmat ? (uint64_t)c->result : c->args[0];
+		break;
 	case SYS_munmap:
 	case SYS_mprotect:
 		c->map_op = c->nr == SYS_munmap ? MAP_UNMAPPED : MAP_PROTECTED;

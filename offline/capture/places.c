@@ -12,7 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RAX = 1 << 0, RDX = 1 << 2, RSP = 1 << 4, LOOK_AHEAD = 12, ENTRY_SKIP = 8 };
+enum {
+	RAX = 1 << 0,
+	RCX = 1 << 1,
+	RDX = 1 << 2,
+	RBX = 1 << 3,
+	RSP = 1 << 4,
+	LOOK_AHEAD = 12,
+	ENTRY_SKIP = 8
+};
 
 struct builder {
 	const struct pugmark_model *model;
@@ -363,19 +371,26 @@ static int add_entry(struct builder *b, const struct pugmark_func *func)
 /* Behind what nothing tells the result of. */
 static int add_untold(struct builder *b, const struct pugmark_block *block)
 {
-	for (uint32_t i = 0; i + 1 < block->n_insns; i++) {
+	for (uint32_t i = 0; i < block->n_insns; i++) {
 		const struct pugmark_insn *insn = &b->model->insns[block->insn + i];
 		struct effects e;
 
 		/* All of them are at most 4 bytes long and change no control flow. */
 		if (insn->kind != PUGMARK_INSN_OTHER || insn->len > 5 || !read_effects(b, insn, &e))
 			continue;
-		if (!e.untold || !can_probe(insn + 1))
+		/* The one behind it may be the first of another block: a record of all registers
+		 * would be taken for an entry where another way leads there. */
+		bool all_regs = (e.writes & ~(RAX | RCX | RDX | RBX)) != 0;
+		bool followed = i + 1 < block->n_insns ||
+				(!all_regs && block->insn + i + 1 < b->model->n_insns &&
+				 insn[1].off == insn->off + insn->len);
+		if (!e.untold || !followed || !can_probe(insn + 1))
 			continue;
 		struct place_site *p = add(b, insn + 1);
 		if (!p)
 			return -ENOMEM;
 		p->desc.roles = ROLE_INSN;
+		p->desc.all_regs = all_regs;
 		p->place.kinds = 1 << CAPTURE_INSN;
 		p->place.site = b->model->text_addr + insn->off;
 		p->place.site_next = p->place.addr;
@@ -409,6 +424,7 @@ static void merge(struct place_list *l, uint32_t first)
 		}
 		last->desc.roles |= l->at[i].desc.roles;
 		last->desc.asks_time |= l->at[i].desc.asks_time;
+		last->desc.all_regs |= l->at[i].desc.all_regs;
 		last->place.kinds |= l->at[i].place.kinds;
 		last->place.flags |= l->at[i].place.flags;
 		if (l->at[i].desc.roles & ROLE_ENTER)

@@ -126,12 +126,23 @@ static uint8_t log_of(const struct value_insn *insn)
 	return LOG_NOTHING;
 }
 
+/* Whether an address is computed in 32 bits; that of the stack never is. */
+static bool has_narrow_address(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	for (unsigned i = 0; zi->address_width != 64 && i < zi->operand_count; i++)
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    !(ops[i].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+		      ops[i].mem.base == ZYDIS_REGISTER_RSP))
+			return true;
+	return false;
+}
+
 unsigned value_lower(struct value_machine *m, const ZydisDecodedInstruction *zi,
 		     const ZydisDecodedOperand *ops, const uint8_t *bytes,
 		     const struct value_insn *insn, bool quiet, struct value_op *out)
 {
 	struct lowering l = {m, zi, ops, bytes, insn, quiet, out, 0, false};
-	bool narrow = zi->address_width != 64 && insn->n_mem;
+	bool narrow = has_narrow_address(zi, ops);
 	if (does_nothing(zi))
 		value_emit(&l, OP_nop);
 	else if (narrow)

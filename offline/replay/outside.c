@@ -35,8 +35,45 @@ static int take_result(struct value_run *run, const struct capture *c)
 	return VALUE_REPLAY_LIMIT;
 }
 
+/* Where in a signal's frame (struct rt_sigframe) registers are, in the order of struct sigcontext:
+ * sixteen, ip and flags; and the signal's number. */
+enum { FRAME_REGS = 48, FRAME_N_REGS = 18, FRAME_INFO = 312 };
+static const uint8_t frame_regs[16] = {8, 9, 10, 11, 12, 13, 14, 15, 7, 6, 5, 3, 2, 0, 1, 4};
+
+/* Puts the registers that the signal has found into the frame at @sp, from where rt_sigreturn()
+ * takes them: a handler may read them, and change them. */
+static void fill_frame(struct value_run *run, const struct capture *signal, uint64_t sp)
+{
+	/* A call that was interrupted is made again, or has failed: by what the kernel puts there.
+	 */
+	bool restarts = value_run_restarted((int64_t)signal->regs[VALUE_RAX]);
+	uint64_t words[FRAME_N_REGS];
+	for (unsigned i = 0; i < 16; i++)
+		words[i] = signal->regs[frame_regs[i]];
+	words[16] = signal->ip;
+	words[17] = signal->flags;
+	for (unsigned i = 0; i < FRAME_N_REGS; i++)
+		if (!restarts || (i != 13 && i != 16)) /* rax, ip */
+			value_memory_write(&run->memory, sp + FRAME_REGS + 8 * i, &words[i], 8,
+					   VALUE_EXACT);
+	value_memory_write(&run->memory, sp + FRAME_INFO, &signal->signal, 4, VALUE_EXACT);
+	run->signals[run->n_signals - 1].frame = sp;
+}
+
+/* What the handler has made of the general registers that are in its frame. */
+static void take_frame(struct value_run *run, uint64_t sp)
+{
+	for (unsigned i = 0; sp && i < 16; i++) {
+		uint8_t quality = VALUE_UNKNOWN;
+		uint64_t word;
+		if (!value_memory_read(&run->memory, sp + FRAME_REGS + 8 * i, &word, 8, &quality) &&
+		    !quality && word != value_machine_state(run->machine)->gpr[frame_regs[i]])
+			value_set_gpr(run->machine, frame_regs[i], word, VALUE_EXACT);
+	}
+}
+
 /* A handler begins: the kernel has put its frame onto the stack, perhaps another one. */
-static void forget_frame(struct value_run *run, const struct capture *c)
+static void make_frame(struct value_run *run, const struct capture *c)
 {
 	const struct capture *before =
 		run->next > 1 ? kept_records_at(run->records, run->next - 2) : NULL;
@@ -46,6 +83,8 @@ static void forget_frame(struct value_run *run, const struct capture *c)
 	if (c->sp < top && top - c->sp < len)
 		len = top - c->sp;
 	value_memory_set_quality(&run->memory, c->sp, len, VALUE_UNKNOWN);
+	if (run->n_signals)
+		fill_frame(run, before, c->sp);
 }
 
 static int enter(struct value_run *run, const struct capture *c)
@@ -61,7 +100,7 @@ static int enter(struct value_run *run, const struct capture *c)
 	value_run_doubt(run);
 	if (run->n_signals)
 		run->signals[run->n_signals - 1].entered = true;
-	forget_frame(run, c);
+	make_frame(run, c);
 	if (value_run_ranges(run, c))
 		return VALUE_REPLAY_NO_MEMORY;
 	value_machine_state(m)->rip = c->ip;
@@ -91,6 +130,7 @@ int value_run_signal(struct value_run *run, const struct capture *c)
 	was->in_library = run->in_library;
 	was->unseen = run->unseen;
 	was->entered = false;
+	was->frame = 0;
 	if (!run->outside && !is_in_clock(run, c))
 		value_run_registers(run, c);
 	was->n_calls = run->n_calls;
@@ -116,6 +156,8 @@ void value_run_sigreturn(struct value_run *run, const struct capture *c)
 	run->outside = was->outside;
 	run->in_library = was->in_library;
 	run->unseen = was->unseen;
+	if (!run->outside)
+		take_frame(run, was->frame);
 	/* A system call that was interrupted is made again, or has failed. */
 	if (!run->outside && !is_in_clock(run, c)) {
 		value_machine_state(run->machine)->rip = c->ip;

@@ -140,6 +140,25 @@ static int move(struct value_memory *mem, const struct capture *c)
 	return err;
 }
 
+/* Memory of System V, which others write to as well. Nothing tells how long it is: it ends at the
+ * next mapping at the latest. */
+static int attach(struct value_memory *mem, const struct capture *c)
+{
+	enum { READ_ONLY = 010000, EXECUTED = 0100000 }; /* SHM_RDONLY, SHM_EXEC */
+	const uint64_t most = (uint64_t)1 << 30;
+	const struct value_region *all;
+	size_t n = value_memory_regions(mem, &all);
+	struct value_region region = {
+		.start = c->map_addr, .end = c->map_addr + most, .source = SOURCE_UNKNOWN};
+	for (size_t i = 0; i < n; i++)
+		if (all[i].start > region.start && all[i].start < region.end)
+			region.end = all[i].start;
+	region.prot = VALUE_READ | VALUE_SHARED;
+	region.prot |= c->args[2] & READ_ONLY ? 0 : VALUE_WRITE;
+	region.prot |= c->args[2] & EXECUTED ? VALUE_EXEC : 0;
+	return value_memory_map(mem, &region);
+}
+
 static int take_mapping(struct value_run *run, const struct capture *c)
 {
 	struct value_memory *mem = &run->memory;
@@ -159,6 +178,12 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 				region.prot & VALUE_WRITE))
 		region.prot |= VALUE_SHARED;
 	switch (c->map_op) {
+	case MAP_ATTACHED:
+		return attach(mem, c);
+	case MAP_DETACHED: {
+		const struct value_region *at = value_memory_region(mem, c->map_addr);
+		return at ? value_memory_unmap(mem, at->start, at->end) : 0;
+	}
 	case MAP_MAPPED:
 		return value_memory_map(mem, &region);
 	case MAP_UNMAPPED:
@@ -205,12 +230,17 @@ bool value_run_told_time(const struct value_run *run)
 
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
-	enum { SYS_RSEQ = 334, ERROR_MOST = 4095 };
+	enum { SYS_ARCH_PRCTL = 158, SYS_RSEQ = 334, ERROR_MOST = 4095 };
+	enum { SET_GS = 0x1001, SET_FS = 0x1002 }; /* ARCH_SET_GS, ARCH_SET_FS */
 	int err = value_run_map(run, c);
 	err = err ? err : value_run_ranges(run, c);
 	bool failed = c->result < 0 && c->result >= -ERROR_MOST;
 	if (!failed && syscall_writes_untold(c->nr))
 		value_memory_assume_all(&run->memory);
+	if (c->nr == SYS_ARCH_PRCTL && !c->result && c->args[0] == SET_FS)
+		value_machine_state(run->machine)->gpr[VALUE_FS] = c->args[1];
+	if (c->nr == SYS_ARCH_PRCTL && !c->result && c->args[0] == SET_GS)
+		value_machine_state(run->machine)->gpr[VALUE_GS] = c->args[1];
 	/* There the kernel writes from now on whenever it likes. */
 	if (c->nr == SYS_RSEQ && !c->result && c->args[1] < VALUE_PAGE)
 		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);

@@ -69,6 +69,11 @@ static int at_place(struct value_run *run)
 		value_run_tell(run, VALUE_CROSSING_ENTER, c, NULL);
 		return value_run_ranges(run, c) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
 	}
+	/* Behind an unpredictable instruction, to where another way leads as well. */
+	if (!expected && c->kind == CAPTURE_INSN) {
+		run->next++;
+		return check(run, c);
+	}
 	if (expected || !always || c->sp != s->gpr[VALUE_RSP])
 		return VALUE_REPLAY_LIMIT;
 	stop = check(run, c);
@@ -78,6 +83,26 @@ static int at_place(struct value_run *run)
 	value_run_registers(run, c);
 	value_run_agreed(run, c);
 	return value_run_ranges(run, c) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
+}
+
+/* Of what the instruction writes that is known which the record tells. */
+static void take_told(struct value_machine *m, const struct value_insn *insn,
+		      const struct capture *c)
+{
+	const uint64_t flags = (uint64_t)1 << VALUE_BIT_FLAGS;
+	for (int i = 0; i < insn->n_access; i++) {
+		const struct value_access *a = &insn->access[i];
+		bool told = a->kind == VALUE_ACCESS_GPR && c->known >> a->reg & 1;
+		if (a->write && a->kind == VALUE_ACCESS_GPR)
+			value_set_gpr(m, a->reg, told ? c->regs[a->reg] : 0,
+				      told ? VALUE_EXACT : VALUE_UNKNOWN);
+		if (a->write && a->kind == VALUE_ACCESS_FLAGS) {
+			told = c->known & CAPTURE_FLAGS_KNOWN;
+			if (told)
+				value_set_rflags(value_machine_state(m), c->flags);
+			value_forget(m, flags, told ? VALUE_EXACT : VALUE_UNKNOWN);
+		}
+	}
 }
 
 static int at_chance(struct value_run *run, struct value_trace *trace)
@@ -94,9 +119,11 @@ static int at_chance(struct value_run *run, struct value_trace *trace)
 	}
 	const struct capture_place *p =
 		c && c->place != CAPTURE_NONE ? &run->replay->places[c->place] : NULL;
-	if (!p || c->kind != CAPTURE_INSN || value_run_place_ip(run, c, p->site) != ip)
+	bool of_insn = p && p->kinds & 1 << CAPTURE_INSN &&
+		       (c->kind == CAPTURE_INSN || c->kind == CAPTURE_ENTER);
+	if (!insn || !of_insn || value_run_place_ip(run, c, p->site) != ip)
 		return value_run_fail(run, "an unpredictable instruction without a record");
-	value_run_registers(run, c);
+	take_told(m, insn, c);
 	int err = value_machine_skip(m, trace);
 	if (err)
 		return err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL : VALUE_REPLAY_NO_MEMORY;

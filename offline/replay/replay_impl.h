@@ -36,7 +36,8 @@ struct open_call {
 /* What a signal handler interrupted. */
 struct interrupted {
 	bool outside, in_library, unseen;
-	bool entered; /* the handler was seen to begin */
+	bool entered;	/* the handler was seen to begin */
+	uint64_t frame; /* of the handler; 0: not known */
 	size_t n_calls;
 	struct value_state state;
 	struct value_known known;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define SNAPSHOT_EVERY 10000000
 
@@ -268,11 +269,16 @@ static int start(struct value_run *run, struct pugmark_diag *diag)
 	if (value_run_ranges(run, c) || value_run_code(run))
 		return pugmark_diag_set(diag, -ENOMEM, "captures", PUGMARK_NO_OFFSET,
 					"out of memory");
+	/* A program without a linker begins where the call that executed it is over. */
+	const struct capture *again = value_run_record_at(run, run->next = 1);
+	if (again && again->kind == CAPTURE_KERNEL && again->ip == c->ip &&
+	    (again->nr == SYS_execve || again->nr == SYS_execveat)) {
+		s->gpr[VALUE_RAX] = (uint64_t)again->result;
+		again = value_run_record_at(run, ++run->next);
+	}
 	/* The first instruction may be a place as well: its record says the same again. */
-	const struct capture *again = value_run_record_at(run, 1);
-	bool same = again && again->kind == CAPTURE_ENTER && again->ip == c->ip &&
-		    again->sp == c->regs[VALUE_RSP];
-	run->next = same ? 2 : 1;
+	run->next += again && again->kind == CAPTURE_ENTER && again->ip == c->ip &&
+		     again->sp == c->regs[VALUE_RSP];
 	run->in_library = value_libraries_has(&run->libraries, s->rip);
 	run->outside = !run->in_library && !value_machine_is_code(m, s->rip);
 	run->expected = s->rip;

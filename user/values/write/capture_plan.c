@@ -233,7 +233,7 @@ static bool is_sound(const struct taken *t, const struct found_place *p, uint32_
 
 	return p->place.module == module && p->desc.module == module &&
 	       p->desc.addr_off == p->place.addr - f->text_addr && p->import < f->text_bytes &&
-	       p->desc.asks_time <= 1 && p->desc.no_rax <= 1 &&
+	       p->desc.asks_time <= 1 && p->desc.no_rax <= 1 && p->desc.all_regs <= 1 &&
 	       p->desc.n_outputs <= CAPTURE_MAX_OUTPUTS && p->desc.output <= f->n_outputs &&
 	       p->desc.n_outputs <= f->n_outputs - p->desc.output;
 }

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_odd.sh: what few programs do, and what makes a replay wrong if nobody thought of it: chance in any
+# register, system calls that seldom write, handlers that change the registers of what they interrupted,
+# memory of System V, calls with an address size, programs that are linked statically. Each prints what it
+# saw; what is called exact is that.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs cc
+work_in_own_folder
+
+sees() { # NAME WORDS: records ./NAME; each line "K V" that it prints is note(k=K, v=V), known and unmarked
+	"$PUGMARK" record -q --level values -o "$1.rec" -- ./"$1" >printed 2>err
+	"$PUGMARK" values "$1.rec" note >got
+	sed -nE 's/.*note\(k=([0-9]+), v=([0-9]+)\)$/\1 \2/p' got >known
+	claim "$2" cmp -s printed known
+}
+head='#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+__attribute__((noinline, noipa)) void note(int k, unsigned long v) { printf("%d %lu\n", k, v); }'
+build() { # NAME OPTIONS...: of standard input
+	{ echo "$head"; cat; } >"$1.c"
+	cc -O1 -g -o "$1" "$1.c" "${@:2}"
+}
+
+if grep -qw rdrand /proc/cpuinfo && grep -qw rdpid /proc/cpuinfo; then
+	build chance <<'C'
+int main(void)
+{
+	register unsigned long r asm("r8"), s asm("rsi");
+	unsigned long t;
+	asm volatile("rdrand %0" : "=r"(r) : : "cc");
+	t = r;
+	note(1, t);
+	asm volatile("rdpid %0" : "=r"(s));
+	t = s;
+	note(2, t);
+	asm volatile("rdrand %%eax; mov %%rax, %0" : "=r"(t) : : "rax", "cc");
+	note(3, t);
+	return 0;
+}
+C
+	sees chance 'what chance puts into any register is known'
+else
+	echo 'SKIP: what chance puts into any register: this processor has no rdrand or no rdpid'
+	skipped=$((skipped + 1))
+fi
+
+build arch <<'C'
+int main(void)
+{
+	unsigned long fs = 1, gs = 2, features = 3;
+	syscall(SYS_arch_prctl, 0x1003, &fs);
+	syscall(SYS_arch_prctl, 0x1004, &gs);
+	note(1, fs);
+	note(2, gs);
+	if (!syscall(SYS_arch_prctl, 0x1021, &features))
+		note(3, features);
+	return 0;
+}
+C
+sees arch 'what arch_prctl() writes is known'
+
+build handlers <<'C'
+static void divided(int s, siginfo_t *info, void *u)
+{
+	((ucontext_t *)u)->uc_mcontext.gregs[REG_RCX] = 7;
+}
+static void undefined(int s, siginfo_t *info, void *u)
+{
+	((ucontext_t *)u)->uc_mcontext.gregs[REG_RIP] += 2;
+	((ucontext_t *)u)->uc_mcontext.gregs[REG_R12] += 5;
+}
+int main(void)
+{
+	struct sigaction a = {.sa_sigaction = divided, .sa_flags = SA_SIGINFO};
+	unsigned long r, s = 100;
+	sigaction(SIGFPE, &a, 0);
+	asm volatile("xor %%ecx, %%ecx; xor %%edx, %%edx; div %%ecx" : "=a"(r) : "a"(s) : "rcx", "rdx");
+	note(1, r);
+	a.sa_sigaction = undefined;
+	sigaction(SIGILL, &a, 0);
+	asm volatile("mov %1, %%r12; ud2; mov %%r12, %0" : "=r"(r) : "r"(s) : "r12");
+	note(2, r);
+	return 0;
+}
+C
+sees handlers 'a handler of SIGFPE and of SIGILL changes registers, and goes on elsewhere'
+claim 'to its end' grep -q 'up to its end' <("$PUGMARK" values handlers.rec)
+
+build narrow <<'C'
+__attribute__((noinline, noipa)) unsigned long twice(unsigned long v) { return 2 * v; }
+int main(void)
+{
+	unsigned long r;
+	asm volatile("sub $256, %%rsp; .byte 0x67; call twice; add $256, %%rsp"
+		     : "=a"(r) : "D"(21ul) : "memory", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");
+	note(1, r);
+	return 0;
+}
+C
+sees narrow 'a call with an address size is a call'
+
+build shared <<'C'
+__attribute__((noinline, noipa)) void told(int k, unsigned long v) { asm volatile("" : : "r"(v)); }
+int main(void)
+{
+	int id = shmget(IPC_PRIVATE, 4096, 0600 | IPC_CREAT);
+	volatile int *p = shmat(id, 0, 0);
+	p[3] = 5;
+	told(1, p[3]);
+	shmdt((void *)p);
+	shmctl(id, IPC_RMID, 0);
+	told(2, 7);
+	return 0;
+}
+C
+"$PUGMARK" record -q --level values -o shared.rec -- ./shared >printed 2>err
+"$PUGMARK" values shared.rec told >got
+claim 'memory of System V is assumed, as others write there' grep -q 'told(k=1, v=5~)$' got
+claim 'and goes away' grep -q 'told(k=2, v=7)$' got
+
+# A static program begins right behind the call that executed it, and sets its thread pointer itself.
+cat >start.S <<'S'
+	.globl _start
+	.type _start, @function
+_start:
+	.cfi_startproc
+	.cfi_undefined %rip
+	xor %eax, %eax
+	cpuid
+	lea here(%rip), %rsi
+	mov $0x1002, %edi
+	mov $158, %eax
+	syscall
+	mov %fs:8, %rdi
+	call note
+	mov $231, %eax
+	xor %edi, %edi
+	syscall
+	hlt
+	.cfi_endproc
+	.type note, @function
+	.globl note
+note:
+	.cfi_startproc
+	mov %rdi, %rax
+	ret
+	.cfi_endproc
+	.size note, .-note
+	.section .data
+	.balign 8
+here:	.quad 1, 77
+S
+cc -nostdlib -static -o start start.S
+"$PUGMARK" record -q --level values -o start.rec -- ./start 2>err
+claim 'a static program that asks the processor what it is, and sets FS, is known to its end' \
+	grep -q '0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values start.rec)
+conclude
