@@ -98,6 +98,7 @@ struct pugmark_recording_info {
 	 */
 	const char *stopped;
 	uint64_t damaged_bytes; /* of the file of events */
+	bool values;		/* it is of level values: there was a file of captures */
 };
 
 /* Opens the recording in the directory @dir. Returns 0 and a recording that the caller frees, or

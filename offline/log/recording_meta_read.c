@@ -126,6 +126,7 @@ static void read_info(struct pugmark_recording *rec)
 	info->bounded = json_object_get(rec->meta, "bounds_slack_ns") != NULL;
 	info->slack_ns = number(rec->meta, "bounds_slack_ns");
 	info->not_whole = json_is_false(json_object_get(rec->meta, "whole"));
+	info->values = json_is_true(json_object_get(rec->meta, "values"));
 	info->closed |= json_is_true(json_object_get(rec->meta, "closed"));
 	info->start_monotonic_ns = number(rec->meta, "start_monotonic_ns");
 	info->start_realtime_ns = number(rec->meta, "start_realtime_ns");

@@ -79,7 +79,8 @@ static int verify_values(struct verify *v, struct pugmark_diag *diag)
 	struct pugmark_diag none = {.offset = PUGMARK_NO_OFFSET};
 	int err = values_check(v->view.dir, &v->values, &none);
 
-	v->has_values = !err;
+	/* Without the file of captures the result stays empty: nothing is known. */
+	v->has_values = !err || (err == -ENODATA && v->view.info->values);
 	if (err && err != -ENODATA)
 		*diag = none;
 	return err == -ENODATA ? 0 : err;
@@ -212,7 +213,7 @@ static void text_values(const struct verify *v, struct outbuf *out)
 			"not known, tasks may be missing\n",
 			(unsigned long long)v->values.damaged_bytes);
 	else if (v->has_values && !v->values.n)
-		outbuf_text(out, "what was captured is of no task: no values are known\n");
+		outbuf_text(out, "the file captures is gone or of no task: no values are known\n");
 }
 
 /* Where the recording ended before what it is of did. */

@@ -163,6 +163,8 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 	}
 	json_object_set_new(j, "clock", json_string("monotonic"));
 	json_object_set_new(j, "times", json_boolean(options->time_unit_ns));
+	if (options->captures)
+		json_object_set_new(j, "values", json_true());
 	if (options->carrier && options->time_unit_ns) /* until more is known */
 		json_object_set_new(j, "bounds_slack_ns", json_integer(SLACK_NS));
 	json_object_set_new(j, "start_monotonic_ns", json_integer(clock_now(CLOCK_MONOTONIC)));
