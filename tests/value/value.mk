@@ -5,7 +5,7 @@ VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
 VALUE_SHARED := stepped followed chance
 VALUE_ENTRY := $(addprefix $(BUILD)/user/values/write/,aux_vector.o entry_trap.o hidden_vdso.o)
 
-.PHONY: value-tools check-value check-value-quick check-value-truth check-value-served check-slices check-slices-programs check-slices-quick slices-tools
+.PHONY: value-tools check-value check-value-quick check-value-truth check-value-served value-coverage check-slices check-slices-programs check-slices-quick slices-tools
 value-tools: $(VALUE_TOOLS)
 
 $(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(VALUE_ENTRY)
@@ -32,6 +32,11 @@ check-value-truth: value-tools $(BUILD)/pugmark ## recordings of values against 
 # redis and nginx, attached to: what they send, as the replay has it, against what a client receives.
 check-value-served: value-tools $(BUILD)/pugmark ## replays of attached servers against what their clients received
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/served.sh
+
+# At most 2,000 of the programs and libraries that are here: nothing is executed.
+value-coverage: $(BUILD)/value/coverage ## how much of the code of the programs here the evaluator has semantics for
+	$(Q)find /usr/bin /usr/sbin /usr/lib/*-linux-gnu /usr/libexec -type f \( -perm -1 -o -name '*.so*' \) 2>/dev/null | \
+		sort | head -n 2000 | xargs -d '\n' -n 2000 $(BUILD)/value/coverage -m | head -n 20
 
 # Lua as the oracle has it, in one thread.
 $(BUILD)/value/lua_host: tests/oracle/hosts/liblua.c tests/value/same_thread.c
