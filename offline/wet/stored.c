@@ -306,7 +306,7 @@ static int open_raw(struct wet_cursor *c, struct cursor *in)
 
 static int open_blocks(struct wet_cursor *c, struct cursor *in)
 {
-	uint64_t n = (c->length + WET_BLOCK - 1) / WET_BLOCK;
+	uint64_t n = c->length / WET_BLOCK + (c->length % WET_BLOCK != 0);
 	if (n > (uint64_t)(in->end - in->at))
 		return -EBADMSG; /* each has a head */
 	c->open = NONE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* fuzz_wet.c: any bytes as a WET file, with a checksum that fits. It is refused, or each of its
- * streams that can be opened gives as many values as it says, and the same ones backward. */
+ * streams that can be opened gives as many values as it says, and the same ones backward; and is
+ * gone to wherever it says that it has values. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +29,11 @@ static void walk(struct wet_cursor *c)
 		MUST(values[n] == v);
 	}
 	MUST(!n);
+	uint64_t length = wet_cursor_length(c);
+	for (uint64_t at = length; at; at /= 2)
+		if (wet_cursor_seek(c, at) && wet_cursor_previous(c, &v))
+			MUST(wet_cursor_position(c) == at - 1);
+	MUST(length == UINT64_MAX || !wet_cursor_seek(c, length + 1));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -160,12 +160,30 @@ static void damaged_bytes_do_no_harm(void **unused)
 	wet_packer_free(p);
 }
 
+/* Its blocks are counted without going round: it has none, and cannot have so many values. */
+static void a_length_that_nothing_holds_is_refused(void **unused)
+{
+	static const uint64_t lengths[] = {UINT64_MAX, UINT64_MAX - WET_BLOCK + 2, WET_BLOCK, 1};
+	(void)unused;
+	for (int store = 0; store < WET_STORES; store++)
+		for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+			struct bytes b = {0};
+			uint8_t byte = (uint8_t)store;
+			struct wet_cursor *c;
+			bytes_put(&b, &byte, 1);
+			bytes_put_varint(&b, lengths[i]);
+			assert_int_equal(wet_cursor_open(b.data, b.len, &c), -EBADMSG);
+			bytes_deinit(&b);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(streams_come_back),
 		cmocka_unit_test(every_predictor_is_saved),
 		cmocka_unit_test(damaged_bytes_do_no_harm),
+		cmocka_unit_test(a_length_that_nothing_holds_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
