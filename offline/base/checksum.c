@@ -48,3 +48,8 @@ uint32_t checksum(const void *bytes, size_t len)
 		return folded(bytes, len);
 	return (uint32_t)crc32(0, bytes, (uInt)len);
 }
+
+uint32_t checksum_join(uint32_t first, uint32_t second, uint64_t len)
+{
+	return (uint32_t)crc32_combine(first, second, (z_off_t)len);
+}

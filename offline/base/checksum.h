@@ -8,5 +8,7 @@
 
 /* Of @len bytes. */
 uint32_t checksum(const void *bytes, size_t len);
+/* Of bytes that have the checksum @first, and @len behind them that have @second. */
+uint32_t checksum_join(uint32_t first, uint32_t second, uint64_t len);
 
 #endif

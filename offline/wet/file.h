@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* file.h: a WET in a file. What there is stands in an index, which is read as a whole; streams are
- * opened one by one, and walked as they are (stored.h). */
+/* file.h: a whole execution trace (WET: graph.h) in a file. What there is stands in an index, which
+ * is read as a whole; streams are opened one by one, and walked as they are (stored.h). */
 #ifndef OFFLINE_WET_FILE_H
 #define OFFLINE_WET_FILE_H
 
@@ -78,7 +78,8 @@ struct wet_file {
 	struct private_file file; /* of wet_file_open() */
 };
 
-/* Reads a file. 0, or -errno with @diag. The caller gives it back with wet_file_close(). */
+/* Reads a file. 0, or -errno with @diag: one that is damaged anywhere, as its checksum says, is
+ * refused (-EBADMSG). The caller gives it back with wet_file_close(). */
 int wet_file_open(const char *path, struct wet_file **out, struct pugmark_diag *diag);
 /* The same of bytes, which stay there. 0, -EBADMSG or -ENOMEM. */
 int wet_file_read(const uint8_t *bytes, size_t len, struct wet_file **out);

@@ -5,10 +5,10 @@
 
 #include "offline/wet/file.h"
 
-#define WET_MAGIC 0x0031544557475550ull /* "PUGWET1" */
+#define WET_MAGIC 0x0032544557475550ull /* "PUGWET2" */
 
 struct wet_head {
-	uint64_t magic, index, index_len, checksum; /* of the index */
+	uint64_t magic, index, index_len, checksum; /* of all behind the head */
 };
 
 /* Of an edge's labels. */

@@ -228,7 +228,7 @@ int wet_file_read(const uint8_t *bytes, size_t len, struct wet_file **out)
 		memcpy(&head, bytes, sizeof(head));
 	if (!r.err && (head.magic != WET_MAGIC || head.index < sizeof(head) || head.index > len ||
 		       head.index_len != len - head.index ||
-		       head.checksum != checksum(bytes + head.index, head.index_len)))
+		       head.checksum != checksum(bytes + sizeof(head), len - sizeof(head))))
 		r.err = -EBADMSG;
 	f->bytes = bytes;
 	f->len = len;

@@ -2,7 +2,8 @@
 /* file_write.c: streams as they come, behind a head of fixed size; then the index. All numbers are
  * LEB128:
  *
- *   head    WET_MAGIC, where the index begins, its bytes, its checksum: 8 bytes each
+ *   head    WET_MAGIC, where the index begins, its bytes, the checksum of streams and index: 8
+ *           bytes each
  *   index   totals; sizes; modules; statements; nodes; edges; bytes of each stream
  *
  * Streams have no numbers there: they are met in the order of struct wet_sink. */
@@ -19,6 +20,7 @@ struct writing {
 	uint64_t at;
 	struct bytes index, lengths;
 	uint64_t n_streams;
+	uint32_t checksum; /* of what was written behind the head */
 };
 
 static int put_stream(void *ctx, const uint8_t *bytes, size_t len)
@@ -27,6 +29,7 @@ static int put_stream(void *ctx, const uint8_t *bytes, size_t len)
 	if (len && fwrite(bytes, len, 1, w->out) != 1)
 		return -errno;
 	w->at += len;
+	w->checksum = checksum_join(w->checksum, checksum(bytes, len), len);
 	w->n_streams++;
 	bytes_put_varint(&w->lengths, len);
 	return w->lengths.failed ? -ENOMEM : 0;
@@ -147,7 +150,8 @@ int wet_file_write(const struct wet_graph *graph, const struct wet_places *place
 	if (!err) {
 		head.index = w.at;
 		head.index_len = w.index.len;
-		head.checksum = checksum(w.index.data, w.index.len);
+		head.checksum =
+			checksum_join(w.checksum, checksum(w.index.data, w.index.len), w.index.len);
 		if (fwrite(w.index.data, w.index.len, 1, out) != 1 || fseek(out, 0, SEEK_SET) ||
 		    fwrite(&head, sizeof(head), 1, out) != 1)
 			err = -errno;

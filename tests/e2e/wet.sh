@@ -130,6 +130,24 @@ run 0 wet --machine lines.rec
 claim 'as a table' grep -q '^Table 4' out
 run 1 wet steps.wet --values 0x3
 claim 'an address that is not there is said' grep -q 'no instruction at 0x3 was executed' err
+run 0 wet steps.wet --depends "$(address gather)" --limit 7
+claim 'of dependences so many lines' is "$(grep -c ' <- ' out) $(tail -n 1 out)" '7 and more (--limit)'
+run 0 wet steps.wet --depends "$(address gather)" --limit 1000
+claim 'or all' is "$(grep -c 'and more' out)" 0
+cat >changed.py <<'PYTHON'
+# One bit of the file is another one: of streams and of the index, at places that are all over it.
+import subprocess, sys
+whole = open("steps.wet", "rb").read()
+told = 0
+for k in range(60):
+    at = 32 + k * (len(whole) - 33) // 59
+    open("changed.wet", "wb").write(whole[:at] + bytes([whole[at] ^ 1 << k % 8]) + whole[at + 1:])
+    got = subprocess.run([sys.argv[1], "wet", "changed.wet", "--values", sys.argv[2]], capture_output=True)
+    told += got.returncode == 1 and b"is no WET, or damaged" in got.stderr and not got.stdout
+print(told)
+PYTHON
+claim 'a file in which one bit is another one is refused' is \
+	"$(python3 changed.py "$PUGMARK" "$(address multiply)")" 60
 head -c 3000 steps.wet >cut.wet
 run 1 wet cut.wet
 claim 'half a file is refused' grep -q 'is no WET, or damaged' err

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	head.magic = WET_MAGIC;
 	if (head.index >= sizeof(head) && head.index <= size) {
 		head.index_len = size - head.index;
-		head.checksum = checksum(bytes + head.index, head.index_len);
+		head.checksum = checksum(bytes + sizeof(head), size - sizeof(head));
 	}
 	memcpy(bytes, &head, sizeof(head));
 	if (!wet_file_read(bytes, size, &f)) {

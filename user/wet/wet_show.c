@@ -149,11 +149,13 @@ static int open_values(const struct wet_file *f, struct at_node *at)
 	return err;
 }
 
-static void pass_execution(struct at_node *at)
+/* 0 or -EBADMSG: there is a next one that cannot be read. */
+static int pass_execution(struct at_node *at)
 {
 	uint64_t v;
 	at->execution = wet_cursor_position(at->times);
 	at->next = wet_cursor_next(at->times, &v) ? v : 0;
+	return at->next || at->execution == wet_cursor_length(at->times) ? 0 : -EBADMSG;
 }
 
 /* The statements of @a->addr. */
@@ -174,7 +176,7 @@ static int find_instruction(const struct wet_file *f, const struct wet_asked *a,
 		if (!err)
 			err = open_values(f, at);
 		if (!err)
-			pass_execution(at);
+			err = pass_execution(at);
 	}
 	if (err || !in->n)
 		instruction_deinit(in);
@@ -223,15 +225,17 @@ int wet_show_values(const struct wet_file *f, const struct wet_asked *a, struct 
 			       a->json && shown ? "," : "", at->next);
 			for (uint32_t k = 0; k < at->n_values && !err; k++) {
 				err = read_value(at, k, &v) ? 0 : -EBADMSG;
+				if (err)
+					break;
 				printf(a->json ? "%s\"0x%" PRIx64 "\"" : "%s 0x%" PRIx64,
 				       a->json && k ? "," : "", v);
 			}
 			fputs(a->json ? "]}" : "\n", stdout);
 			shown++;
 		}
-		pass_execution(at);
+		err = err ? err : pass_execution(at);
 	}
-	bool more = earliest(&in) != NULL;
+	bool more = !err && earliest(&in);
 	instruction_deinit(&in);
 	if (a->json)
 		printf("],\"more\":%s}\n", more ? "true" : "false");
@@ -256,8 +260,9 @@ static void print_pair(const struct wet_asked *a, uint64_t to, uint64_t from, bo
 		printf("%14" PRIu64 " <- %" PRIu64 "\n", to, from);
 }
 
+/* Until @a->limit were shown in all; *@more: there are others. */
 static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
-			const struct wet_asked *a, uint64_t *shown)
+			const struct wet_asked *a, uint64_t *shown, bool *more)
 {
 	struct wet_cursor *c[4] = {0}; /* labels of both, timestamps of both */
 	const struct wet_file_node *nodes[2] = {&f->nodes[f->stmts[e->to].node],
@@ -270,7 +275,7 @@ static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
 		if (!err)
 			err = wet_file_stream(f, nodes[i]->times, &c[2 + i]);
 	}
-	for (uint64_t i = 0; i < e->n && *shown < a->limit && !err; i++) {
+	for (uint64_t i = 0; i < e->n && !*more && !err; i++) {
 		uint64_t execution[2] = {i, i}, time[2];
 		bool fine = true;
 		for (int k = 0; k < 2 && fine; k++) {
@@ -280,6 +285,9 @@ static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
 		err = fine ? 0 : -EBADMSG;
 		if (err || time[0] < a->from || time[0] > a->to)
 			continue;
+		*more = *shown == a->limit;
+		if (*more)
+			break;
 		print_pair(a, time[0], time[1], first);
 		first = false;
 		++*shown;
@@ -292,7 +300,7 @@ static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
 int wet_show_depends(const struct wet_file *f, const struct wet_asked *a, struct pugmark_diag *diag)
 {
 	uint64_t shown = 0;
-	bool any = false, known = false;
+	bool any = false, known = false, more = false;
 	int err = 0;
 	if (a->json)
 		fputs("{\"edges\":[", stdout);
@@ -315,11 +323,13 @@ int wet_show_depends(const struct wet_file *f, const struct wet_asked *a, struct
 				    : "\n",
 		      stdout);
 		any = true;
-		err = print_labels(f, e, a, &shown);
+		err = print_labels(f, e, a, &shown, &more);
 		fputs(a->json ? "]}" : "", stdout);
 	}
 	if (a->json)
-		puts("]}");
+		printf("],\"more\":%s}\n", more ? "true" : "false");
+	else if (more)
+		puts("and more (--limit)");
 	if (!known)
 		return pugmark_diag_set(diag, -ENOENT, a->path, PUGMARK_NO_OFFSET,
 					"no instruction at 0x%" PRIx64 " was executed", a->addr);

@@ -30,11 +30,21 @@ static void it_is_the_one_of_the_standard(void **context)
 	assert_int_equal(checksum("123456789", 9), 0xcbf43926);
 }
 
+static void two_are_joined(void **context)
+{
+	(void)context;
+	for (size_t first = 0; first <= 9; first++)
+		assert_int_equal(checksum_join(checksum("123456789", first),
+					       checksum(&"123456789"[first], 9 - first), 9 - first),
+				 0xcbf43926);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_that_of_zlib),
 		cmocka_unit_test(it_is_the_one_of_the_standard),
+		cmocka_unit_test(two_are_joined),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
