@@ -21,17 +21,20 @@ struct load {
 	char name[];
 };
 
-/* What the file begins with. */
-static uint64_t take_header(struct jit_dump *dump, const char *bytes, size_t len)
+/* What the file begins with. Its length is whatever its writer has put there: as a record, it is
+ * waited for until all of it is there. */
+static uint64_t take_header(struct jit_dump *dump, const char *bytes, size_t len, uint64_t left)
 {
 	struct header h;
 
 	if (len < HEADER_MIN)
 		return 0;
 	memcpy(&h, bytes, sizeof(h));
-	dump->begun = true;
 	dump->bad = h.magic != MAGIC || h.bytes < HEADER_MIN || h.bytes > HEADER_MAX;
-	return dump->bad ? 0 : h.bytes;
+	if (dump->bad || h.bytes > left)
+		return 0;
+	dump->begun = true;
+	return h.bytes;
 }
 
 /* The @len bytes at @bytes are a record's, as far as they are there. */
@@ -69,7 +72,7 @@ uint64_t jit_dump_next(struct jit_dump *dump, const char *bytes, size_t len, uin
 	if (dump->bad)
 		return 0;
 	if (!dump->begun)
-		return take_header(dump, bytes, len);
+		return take_header(dump, bytes, len, left);
 	if (len < sizeof(r))
 		return 0;
 	memcpy(&r, bytes, sizeof(r));

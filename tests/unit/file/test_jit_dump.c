@@ -149,11 +149,28 @@ static void what_is_none_ends_it(void **state)
 	assert_true(dump.bad && !at);
 }
 
+static void so_is_a_header(void **state)
+{
+	struct jit_dump dump = {0};
+	size_t at = 0;
+
+	(void)state;
+	file[8] = 48; /* its length */
+	for (size_t there = 0; there < 48; there++) {
+		assert_string_equal(told(&dump, &at, there), "");
+		assert_int_equal(at, 0);
+	}
+	put64(0);
+	load(0x1000, 16, "one", 16);
+	assert_string_equal(told(&dump, &at, len), "|one");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(records_of_programs, begin),
 		cmocka_unit_test_setup(what_is_not_whole_is_waited_for, begin),
+		cmocka_unit_test_setup(so_is_a_header, begin),
 		cmocka_unit_test_setup(what_is_none_ends_it, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
