@@ -208,20 +208,42 @@ static bool has_same_image(const struct tracee *t, const struct clock_image *ima
 	return !memcmp(bytes, image->bytes, image->len);
 }
 
+/* The area that the jumps of the image lead to, whatever is there; 0: it cannot be read. */
+static uint64_t area_of_jumps(const struct tracee *t, const struct clock_image *image,
+			      uint64_t base)
+{
+	uint64_t at = base + image->functions[CLOCK_GETTIME];
+	int32_t by;
+
+	if (tracee_read(t, at + 1, &by, sizeof(by)))
+		return 0;
+	return at + JUMP_BYTES + by - clock_code_places[CLOCK_GETTIME].begin - CLOCK_CODE;
+}
+
 /* Whether the recorder that has placed the jumps is there: its number stands at the end of the
- * code. Else the memory that they lead to stays, as a thread may be in it. */
+ * code. */
 static bool others_record(const struct tracee *t, const struct clock_image *image, uint64_t base)
 {
-	uint64_t at = base + image->functions[CLOCK_GETTIME] + 1;
-	int32_t by, recorder;
+	uint64_t area = area_of_jumps(t, image, base);
+	int32_t recorder;
 
-	if (tracee_read(t, at, &by, sizeof(by)))
-		return true;
-	uint64_t code = at - 1 + JUMP_BYTES + by - clock_code_places[CLOCK_GETTIME].begin;
-	if (tracee_read(t, code + CLOCK_SLOTS - CLOCK_CODE - sizeof(recorder), &recorder,
-			sizeof(recorder)))
+	if (!area ||
+	    tracee_read(t, area + CLOCK_SLOTS - sizeof(recorder), &recorder, sizeof(recorder)))
 		return true;
 	return recorder <= 0 || !kill(recorder, 0) || errno != ESRCH;
+}
+
+/* Whether the code in the area is what this build places, so that nothing else lies there. */
+static bool is_ours(const struct tracee *t, uint64_t area)
+{
+	uint8_t bytes[CLOCK_SLOTS - CLOCK_CODE];
+	size_t len = (size_t)(clock_code_end - clock_code);
+
+	if (!area || len > sizeof(bytes) || tracee_read(t, area + CLOCK_CODE, bytes, len))
+		return false;
+	for (int f = 0; f < CLOCK_FUNCTIONS; f++)
+		memset(bytes + clock_code_places[f].calls, 0, sizeof(uint64_t));
+	return !memcmp(bytes, clock_code, len);
 }
 
 /* What no thread may stand in while the jumps are written. */
@@ -263,6 +285,24 @@ static int place(const struct tracee *t, const struct clock_image *image, const 
 		call(t, SYS_munmap, c->area, CLOCK_BYTES, 0, 0);
 	}
 	return err;
+}
+
+void clock_calls_clear(pid_t pid, const pid_t *tids, uint32_t n)
+{
+	struct clock_calls c = {.image = image_of(pid)};
+	struct clock_image image;
+	struct tracee t;
+	bool left;
+
+	if (!c.image || !n || !clock_image_own(&image) || tracee_open(&t, pid))
+		return;
+	if (has_same_image(&t, &image, c.image, &left) && left &&
+	    !others_record(&t, &image, c.image))
+		c.area = area_of_jumps(&t, &image, c.image);
+	bool ours = is_ours(&t, c.area);
+	tracee_close(&t);
+	if (ours)
+		clock_calls_remove(&c, pid, tids, n);
 }
 
 int clock_calls_place(pid_t pid, const pid_t *tids, uint32_t n, struct clock_calls *out)

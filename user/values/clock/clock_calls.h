@@ -13,6 +13,10 @@ struct clock_calls {
 	uint64_t image; /* of the process: what its functions are called at */
 };
 
+/* Takes out what a recorder that was killed has left in process @pid, whose threads are stopped as
+ * below. Its memory stays while a thread is in it, or if another build has placed it; then, or if
+ * that recorder is still there, clock_calls_place() says what can be done. */
+void clock_calls_clear(pid_t pid, const pid_t *tids, uint32_t n);
 /* All threads of process @pid, @tids, are stopped by this thread's ptrace. Returns 0, or -errno,
  * and then the process is as it was, and @out says so: -ENOSYS (no thread pointer can be read
  * there), -ENOENT (it has no such image, or another one than this process), -EPERM (a seccomp

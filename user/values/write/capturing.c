@@ -295,6 +295,8 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 
 	if (err)
 		return err;
+	/* What is left of another recorder would be taken for code that the process has made. */
+	clock_calls_clear(pid, frozen.tids, frozen.n);
 	err = start_image_memory(c->image, pid, diag);
 	if (start_image_has_code(c->image))
 		capture_programs_code(c->programs);
