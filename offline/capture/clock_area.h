@@ -8,10 +8,10 @@
  *   CLOCK_SLOTS a slot for each thread, by its thread pointer: a struct clock_slot, then a ring of
  *               struct clock_entry
  *
- * A slot belongs to the thread pointer that took it first. What another one, whose slot it would
- * be, is told is noted nowhere. No call is made into the kernel, as a filter might end the process
- * for it: entries are read before the next record of the thread, and where there are more by then
- * than the ring has, they are lost. It lives only between the parts of one build. */
+ * A slot belongs to the thread pointer that took it first. Of a thread whose pointer falls on a
+ * slot that is another's nothing is noted. No call is made into the kernel, as a filter might end
+ * the process for it: entries are read before the next record of the thread, and where there are
+ * more by then than the ring has, they are lost. It lives only between the parts of one build. */
 #ifndef OFFLINE_CAPTURE_CLOCK_AREA_H
 #define OFFLINE_CAPTURE_CLOCK_AREA_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* block.h: up to WET_BLOCK values of a stream as they are stored in a block: each as its difference
- * to the one before, of the first to 0, in as few bytes as that needs; and these compressed. */
+/* block.h: up to WET_BLOCK values of a stream as a block: of each its difference to the one before
+ * (of the first, to 0) as a varint; and these bytes compressed (codec.h). */
 #ifndef OFFLINE_WET_BLOCK_H
 #define OFFLINE_WET_BLOCK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* file_kept.h: what was found out before about a binary and a plan of it, in the cache
- * (own_cache.h): to find it again takes the model of the binary, which is most of the time of an
+ * (own_cache.h): to find it out anew takes the model of the binary, and most of the time of an
  * attach. */
 #ifndef USER_FILE_KEPT_H
 #define USER_FILE_KEPT_H

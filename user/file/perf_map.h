@@ -32,10 +32,10 @@ struct perf_map {
 	bool skips; /* in the midst of a line that is too long */
 };
 
-/* Takes the next line of the @len bytes at @bytes. Returns how many bytes that was, 0 where no
- * whole line is there (more is to be read behind them: of PERF_MAP_LINE_MAX bytes some are always
- * taken);
- * *@is: it says what a piece of code is called, and @line borrows from @bytes. */
+/* Takes the next line of the @len bytes at @bytes. Returns how many bytes that was; 0: no whole
+ * line is there, and more is to be read behind them (of PERF_MAP_LINE_MAX bytes some are always
+ * taken).
+ * *@is: the line says what a piece of code is called, and @line borrows from @bytes. */
 size_t perf_map_next(struct perf_map *map, const char *bytes, size_t len,
 		     struct perf_map_line *line, bool *is);
 

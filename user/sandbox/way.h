@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* way.h: the children of sandbox.h give way to all else that the machine does, if
- * sandbox_give_way() was called; but not for ever. */
+/* way.h: the children of sandbox.h run at the lowest priority that the kernel has (SCHED_IDLE), if
+ * sandbox_give_way() was called; one that gets next to no processor by that is let have a share. */
 #ifndef USER_SANDBOX_WAY_H
 #define USER_SANDBOX_WAY_H
 
@@ -15,8 +15,10 @@ struct way {
 	uint64_t cpu_ns;   /* what it had had of a processor by then */
 };
 
-/* In the child, before it gives up its privileges. */
+/* Lowers the priority of the calling process, if it is asked for: in the child, before it gives up
+ * its privileges. */
 void way_give(void);
+/* Of a child that is started now. */
 struct way way_begin(void);
 /* Looks whether the child @pid gets on, each two seconds, and lets it, and those after
  * it, have a share if it does not.
