@@ -14,8 +14,8 @@ struct looking {
 	uint32_t n_inputs;
 	uint64_t *value_inputs;
 	uint32_t n_values;
-	struct wet_outer outer[4096];
-	uint32_t n_outer;
+	VEC(struct wet_outer) outer;
+	bool no_memory;
 };
 
 static uint64_t new_input(struct looking *l)
@@ -46,8 +46,8 @@ static uint64_t look_at_reads(struct looking *l, struct wet_node *n, const struc
 		if (l->stmt[u]) {
 			n->n_inner += l->stmt[u] != before;
 			before = l->stmt[u];
-		} else if (l->n_outer < sizeof(l->outer) / sizeof(*l->outer)) {
-			l->outer[l->n_outer++] = (struct wet_outer){s, u, 1, 0};
+		} else if (!VEC_PUSH(&l->outer, (struct wet_outer){s, u, 1, 0})) {
+			l->no_memory = true;
 		}
 	}
 	return inputs;
@@ -162,18 +162,20 @@ bool wet_graph_make_node(struct wet_graph *g, struct wet_node *n, const struct w
 	if (fine) {
 		uint32_t n_loads = look_at_all(g, l, n, steps, n_blocks);
 		n->load_edges = calloc(n_loads + 1, sizeof(*n->load_edges));
-		n->outer = malloc((l->n_outer + 1) * sizeof(*n->outer));
-		fine = make_groups(n, l) && n->load_edges && n->outer;
+		fine = make_groups(n, l) && n->load_edges && !l->no_memory;
 	}
 	if (fine) {
 		g->n_stmts += n->n_stmts;
-		memcpy(n->outer, l->outer, l->n_outer * sizeof(*n->outer));
-		n->n_outer = l->n_outer;
+		n->outer = l->outer.at;
+		n->n_outer = l->outer.n;
+		l->outer.at = NULL;
 		find_runs(n->outer, n->n_outer);
 		list_last(n, l->stmt);
 	}
-	if (l)
+	if (l) {
 		free(l->value_inputs);
+		free(l->outer.at);
+	}
 	free(l);
 	return fine;
 }

@@ -128,6 +128,30 @@ assert 256 + 32768 <= w["loads"]["misses"] <= 256 + 32768 + 64, w
 assert w["branches"]["misses"] < 0.02 * w["branches"]["executions"], w'
 run 0 wet --machine lines.rec
 claim 'as a table' grep -q '^Table 4' out
+cat >wide.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned long to;
+__attribute__((noinline)) static void keep(unsigned long x) /* one block, which reads three registers of its caller */
+{
+	__asm__ volatile(".rept 3000\nmov %0, (%1,%2,4)\n.endr\n.globl kept\nkept: mov %0, (%1,%2,4)"
+			 : : "D"(x), "S"(&to), "d"(0ul) : "memory");
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 3; i++)
+		keep(atoi(argv[1]) * 7ul + i);
+	printf("%lu\n", to);
+	return 0;
+}
+C
+${CC:-cc} -O1 -o wide wide.c || skip 'no compiler'
+run 0 record -q --level values -o wide.rec -- ./wide 5
+run 0 wet -o wide.wet wide.rec
+run 0 wet wide.wet --depends "0x$(nm wide | awk '$3 == "kept" { print $1 }')" --format json
+claim 'what a long block reads is told to its end' python3 -c 'import json
+edges = json.load(open("out"))["edges"]
+assert any(e["function"] == "main" and e["instances"] == 3 for e in edges), edges'
 run 1 wet steps.wet --values 0x3
 claim 'an address that is not there is said' grep -q 'no instruction at 0x3 was executed' err
 run 0 wet steps.wet --depends "$(address gather)" --limit 7
