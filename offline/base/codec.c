@@ -14,15 +14,14 @@
 #define HAVE_ZSTD 0
 #endif
 
-enum { ZSTD_LEVEL = 3, ZLIB_LEVEL = 6 };
+enum { ZSTD_LEVEL = 3, ZLIB_LEVEL = 6, HURRIED_LEVEL = 1 };
 
 struct codec {
 #if HAVE_ZSTD
 	ZSTD_CCtx *compress; /* each made when it is first needed: a reader has one a thread, and */
 	ZSTD_DCtx *expand;   /* compresses nothing */
-#else
-	int unused;
 #endif
+	bool hurried;
 };
 
 struct codec *codec_new(void)
@@ -39,6 +38,11 @@ void codec_free(struct codec *codec)
 	ZSTD_freeDCtx(codec->expand);
 #endif
 	free(codec);
+}
+
+void codec_hurry(struct codec *codec)
+{
+	codec->hurried = true;
 }
 
 size_t codec_bound(size_t len)
@@ -59,15 +63,16 @@ size_t codec_compress(struct codec *codec, const uint8_t *in, size_t len, uint8_
 		codec->compress = ZSTD_createCCtx();
 	size_t n = len;
 	if (codec->compress)
-		n = ZSTD_compressCCtx(codec->compress, out, codec_bound(len), in, len, ZSTD_LEVEL);
+		n = ZSTD_compressCCtx(codec->compress, out, codec_bound(len), in, len,
+				      codec->hurried ? HURRIED_LEVEL : ZSTD_LEVEL);
 	*kind = CODEC_ZSTD;
 	if (!ZSTD_isError(n) && n < len)
 		return n;
 #else
-	(void)codec;
 	uLongf n = codec_bound(len);
 	*kind = CODEC_ZLIB;
-	if (compress2(out, &n, in, len, ZLIB_LEVEL) == Z_OK && n < len)
+	if (compress2(out, &n, in, len, codec->hurried ? HURRIED_LEVEL : ZLIB_LEVEL) == Z_OK &&
+	    n < len)
 		return n;
 #endif
 	*kind = CODEC_STORED;

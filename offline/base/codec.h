@@ -12,6 +12,8 @@ enum codec_kind { CODEC_STORED = 0, CODEC_ZLIB = 1, CODEC_ZSTD = 2 };
 struct codec; /* working memory, for one thread */
 
 struct codec *codec_new(void);
+/* From here on it compresses in two thirds of the time, to about a tenth more. */
+void codec_hurry(struct codec *codec);
 void codec_free(struct codec *codec);
 
 /* The most bytes that codec_compress() can write for @len of input. */

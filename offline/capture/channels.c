@@ -14,53 +14,50 @@
 enum { AT_ARG3 = 1 }; /* it says itself where in the file */
 
 static const struct channel_call {
-	uint16_t nr;
+	bool is; /* one that moves bytes, or else matters to channels */
 	uint8_t what, flags, at;
-} calls[] = {
-	{SYS_read, CHANNEL_READ, 0, 0},
-	{SYS_readv, CHANNEL_READ, 0, 0},
-	{SYS_pread64, CHANNEL_READ, 0, AT_ARG3},
-	{SYS_preadv, CHANNEL_READ, 0, AT_ARG3},
-	{SYS_preadv2, CHANNEL_READ, 0, AT_ARG3},
-	{SYS_recvfrom, CHANNEL_READ, 0, 0},
-	{SYS_recvmsg, CHANNEL_READ, 0, 0},
-	{SYS_write, CHANNEL_WRITE, 0, 0},
-	{SYS_writev, CHANNEL_WRITE, 0, 0},
-	{SYS_pwrite64, CHANNEL_WRITE, 0, AT_ARG3},
-	{SYS_pwritev, CHANNEL_WRITE, 0, AT_ARG3},
-	{SYS_pwritev2, CHANNEL_WRITE, 0, AT_ARG3},
-	{SYS_sendto, CHANNEL_WRITE, 0, 0},
-	{SYS_sendmsg, CHANNEL_WRITE, 0, 0},
-	{SYS_sendfile, CHANNEL_WRITE, CHANNEL_INSIDE, 0},
-	{SYS_vmsplice, CHANNEL_WRITE, CHANNEL_INSIDE, 0},
-	{SYS_splice, CHANNEL_READ, CHANNEL_INSIDE, 0},
-	{SYS_copy_file_range, CHANNEL_READ, CHANNEL_INSIDE, 0},
-	{SYS_tee, CHANNEL_READ, CHANNEL_INSIDE | CHANNEL_STAYS, 0},
-	{SYS_ftruncate, CHANNEL_CUT, 0, 0},
-	{SYS_fallocate, CHANNEL_CUT, 0, 0},
-	{SYS_pipe, CHANNEL_MADE, 0, 0},
-	{SYS_pipe2, CHANNEL_MADE, 0, 0},
-	{SYS_socket, CHANNEL_MADE, 0, 0},
-	{SYS_socketpair, CHANNEL_MADE, 0, 0},
-	{SYS_accept, CHANNEL_MADE, 0, 0},
-	{SYS_accept4, CHANNEL_MADE, 0, 0},
-	{SYS_fork, CHANNEL_FORKED, 0, 0},
-	{SYS_vfork, CHANNEL_FORKED, 0, 0},
-	{SYS_clone, CHANNEL_FORKED, 0, 0},
-	{SYS_clone3, CHANNEL_FORKED, 0, 0},
-	{SYS_sendmmsg, CHANNEL_UNTOLD, 0, 0},
-	{SYS_recvmmsg, CHANNEL_UNTOLD, 0, 0},
-	{SYS_io_submit, CHANNEL_UNTOLD, 0, 0},
-	{SYS_io_uring_setup, CHANNEL_UNTOLD, 0, 0},
-	{SYS_io_uring_enter, CHANNEL_UNTOLD, 0, 0},
+} calls[CAPTURE_MAX_SYSCALLS] = {
+	[SYS_read] = {true, CHANNEL_READ, 0, 0},
+	[SYS_readv] = {true, CHANNEL_READ, 0, 0},
+	[SYS_pread64] = {true, CHANNEL_READ, 0, AT_ARG3},
+	[SYS_preadv] = {true, CHANNEL_READ, 0, AT_ARG3},
+	[SYS_preadv2] = {true, CHANNEL_READ, 0, AT_ARG3},
+	[SYS_recvfrom] = {true, CHANNEL_READ, 0, 0},
+	[SYS_recvmsg] = {true, CHANNEL_READ, 0, 0},
+	[SYS_write] = {true, CHANNEL_WRITE, 0, 0},
+	[SYS_writev] = {true, CHANNEL_WRITE, 0, 0},
+	[SYS_pwrite64] = {true, CHANNEL_WRITE, 0, AT_ARG3},
+	[SYS_pwritev] = {true, CHANNEL_WRITE, 0, AT_ARG3},
+	[SYS_pwritev2] = {true, CHANNEL_WRITE, 0, AT_ARG3},
+	[SYS_sendto] = {true, CHANNEL_WRITE, 0, 0},
+	[SYS_sendmsg] = {true, CHANNEL_WRITE, 0, 0},
+	[SYS_sendfile] = {true, CHANNEL_WRITE, CHANNEL_INSIDE, 0},
+	[SYS_vmsplice] = {true, CHANNEL_WRITE, CHANNEL_INSIDE, 0},
+	[SYS_splice] = {true, CHANNEL_READ, CHANNEL_INSIDE, 0},
+	[SYS_copy_file_range] = {true, CHANNEL_READ, CHANNEL_INSIDE, 0},
+	[SYS_tee] = {true, CHANNEL_READ, CHANNEL_INSIDE | CHANNEL_STAYS, 0},
+	[SYS_ftruncate] = {true, CHANNEL_CUT, 0, 0},
+	[SYS_fallocate] = {true, CHANNEL_CUT, 0, 0},
+	[SYS_pipe] = {true, CHANNEL_MADE, 0, 0},
+	[SYS_pipe2] = {true, CHANNEL_MADE, 0, 0},
+	[SYS_socket] = {true, CHANNEL_MADE, 0, 0},
+	[SYS_socketpair] = {true, CHANNEL_MADE, 0, 0},
+	[SYS_accept] = {true, CHANNEL_MADE, 0, 0},
+	[SYS_accept4] = {true, CHANNEL_MADE, 0, 0},
+	[SYS_fork] = {true, CHANNEL_FORKED, 0, 0},
+	[SYS_vfork] = {true, CHANNEL_FORKED, 0, 0},
+	[SYS_clone] = {true, CHANNEL_FORKED, 0, 0},
+	[SYS_clone3] = {true, CHANNEL_FORKED, 0, 0},
+	[SYS_sendmmsg] = {true, CHANNEL_UNTOLD, 0, 0},
+	[SYS_recvmmsg] = {true, CHANNEL_UNTOLD, 0, 0},
+	[SYS_io_submit] = {true, CHANNEL_UNTOLD, 0, 0},
+	[SYS_io_uring_setup] = {true, CHANNEL_UNTOLD, 0, 0},
+	[SYS_io_uring_enter] = {true, CHANNEL_UNTOLD, 0, 0},
 };
 
 static const struct channel_call *find_call(uint32_t nr)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (calls[i].nr == nr)
-			return &calls[i];
-	return NULL;
+	return nr < CAPTURE_MAX_SYSCALLS && calls[nr].is ? &calls[nr] : NULL;
 }
 
 /* Of preadv2() and pwritev2(), -1 says that it goes on where the descriptor stands. */

@@ -26,6 +26,9 @@
  */
 enum { RECORD_MAX_BYTES = 12 << 20 };
 
+/* The bytes of a range are read where the ring has them, beside the record that they belong to. */
+#define IN_RING SIZE_MAX
+
 struct capture_task {
 	uint32_t task;
 	uint64_t ring_number; /* that the next record of the ring has */
@@ -34,7 +37,7 @@ struct capture_task {
 	uint64_t first_ns, last_ns;
 	struct capture_encoder *encoder;
 	struct capture_range *ranges; /* of the next record; where their bytes are comes last */
-	size_t *offs;
+	size_t *offs;		      /* in `bytes`, or IN_RING */
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
 	bool shown; /* the content of the next system call may be kept */
@@ -53,7 +56,7 @@ struct capture_writer {
 	uint32_t check_every;
 	uint64_t off, records;
 	uint32_t n_segments;
-	struct codec *codec;
+	struct codec *codec, *hurried; /* of the start and files; of records, beside what runs */
 	struct bytes stored;
 	struct capture_task **tasks; /* by number */
 	uint32_t n_tasks;
@@ -70,17 +73,21 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 	struct capture_writer *w = fd < 0 ? NULL : calloc(1, sizeof(*w));
 	int err = fd < 0 ? fd : -ENOMEM;
 
-	if (w && (w->codec = codec_new()) && (w->opened = opened_files_new()))
+	if (w && (w->codec = codec_new()) && (w->hurried = codec_new()) &&
+	    (w->opened = opened_files_new()))
 		err = 0;
 	if (err) {
-		if (w)
+		if (w) {
 			codec_free(w->codec);
+			codec_free(w->hurried);
+		}
 		free(w);
 		if (fd >= 0)
 			close(fd);
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 					"making the file `captures`: %s", strerror(-err));
 	}
+	codec_hurry(w->hurried);
 	w->check_every = check_every;
 	w->fd = fd;
 	pthread_mutex_init(&w->lock, NULL);
@@ -117,7 +124,8 @@ static void append_locked(struct capture_writer *w, struct segment_header *h,
 		fail(w, -ENOMEM);
 		return;
 	}
-	h->stored_bytes = codec_compress(w->codec, payload, h->raw_bytes,
+	bool beside = h->kind == CAPTURE_SEGMENT_RECORDS || h->kind == CAPTURE_SEGMENT_CHANNELS;
+	h->stored_bytes = codec_compress(beside ? w->hurried : w->codec, payload, h->raw_bytes,
 					 b->data + SEGMENT_HEADER_BYTES, &h->codec);
 	h->crc = crc32(0, b->data + SEGMENT_HEADER_BYTES, h->stored_bytes);
 	h->number = w->n_segments;
@@ -270,8 +278,9 @@ static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t
 		add_lost(w, t, number - t->ring_number, order, time_ns);
 }
 
+/* @beside: the record that it belongs to is taken while it lies in the ring. */
 static void take_range(struct capture_writer *w, struct capture_task *t,
-		       const struct capture_bytes *r)
+		       const struct capture_bytes *r, bool beside)
 {
 	note_lost(w, t, r->number, 0, t->last_ns);
 	t->ring_number = r->number + 1;
@@ -291,10 +300,10 @@ static void take_range(struct capture_writer *w, struct capture_task *t,
 		t->cap_ranges = cap;
 	}
 	bool unread = r->unread || t->bytes.len + r->len > RECORD_MAX_BYTES;
-	t->offs[t->n_ranges] = t->bytes.len;
-	t->ranges[t->n_ranges++] =
-		(struct capture_range){.addr = r->addr, .len = r->len, .unread = unread};
-	if (!unread)
+	t->offs[t->n_ranges] = beside ? IN_RING : t->bytes.len;
+	t->ranges[t->n_ranges++] = (struct capture_range){
+		.addr = r->addr, .len = r->len, .unread = unread, .bytes = r->data};
+	if (!unread && !beside)
 		bytes_put(&t->bytes, r->data, r->len);
 	if (t->bytes.failed)
 		fail(w, -ENOMEM);
@@ -403,23 +412,35 @@ static uint64_t ip_told(const struct capture_writer *w, const struct capture_tas
 	return clock_calls_in(&w->clocks, n->ip) ? w->clocks.image + over : n->ip;
 }
 
+/* What every kind has. Its registers and arguments are those that its kind sets: to clear a whole
+ * struct capture would take as long as the rest. */
+static void note_begins(const struct capture_writer *w, const struct capture_task *t,
+			const struct capture_note *n, struct capture *c)
+{
+	c->kind = n->kind;
+	c->has_hash = false;
+	c->hash = 0;
+	c->known = 0;
+	c->place = n->place;
+	c->map_file = CAPTURE_NONE;
+	c->entered = 0;
+	c->order = n->order;
+	c->time_ns = n->time_ns;
+	c->ip = ip_told(w, t, n);
+	c->sp = n->sp;
+}
+
 static void take_note(struct capture_writer *w, struct capture_task *t,
 		      const struct capture_note *n)
 {
-	struct capture c = {
-		.kind = n->kind,
-		.place = n->place,
-		.map_file = CAPTURE_NONE,
-		.order = n->order,
-		.time_ns = n->time_ns,
-		.ip = ip_told(w, t, n),
-		.sp = n->sp,
-	};
+	struct capture c;
 
+	note_begins(w, t, n, &c);
 	note_lost(w, t, n->number, n->order, n->time_ns);
 	t->ring_number = n->number + 1;
 	for (uint32_t i = 0; i < t->n_ranges; i++)
-		t->ranges[i].bytes = t->bytes.data + t->offs[i];
+		if (t->offs[i] != IN_RING)
+			t->ranges[i].bytes = t->bytes.data + t->offs[i];
 	c.ranges = t->ranges;
 	c.n_ranges = t->n_ranges;
 	switch (n->kind) {
@@ -489,11 +510,30 @@ void capture_writer_end(struct capture_writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* How many words are looked at whatever the record says of them. */
+static uint32_t words_of(uint32_t kind)
+{
+	static const uint8_t words[] = {
+		[RING_CAPTURE_ENTER] = 17,  [RING_CAPTURE_RESULT] = 4, [RING_CAPTURE_KERNEL] = 8,
+		[RING_CAPTURE_SIGNAL] = 19, [RING_CAPTURE_INSN] = 5,   [RING_CAPTURE_END] = 17,
+	};
+
+	return kind < sizeof(words) ? words[kind] : 0;
+}
+
+/* Whether all that is looked at lies in the @len bytes of the ring. */
+static bool is_whole(const struct capture_note *n, size_t len)
+{
+	const size_t head = offsetof(struct capture_note, words);
+
+	return len >= head && n->n_words >= words_of(n->kind) &&
+	       (len - head) / sizeof(*n->words) >= n->n_words;
+}
+
 int capture_writer_ring(void *writer, void *record, size_t len)
 {
 	struct capture_writer *w = writer;
 	const struct capture_note *n = record;
-	struct capture_note whole = {0};
 
 	if (len < sizeof(uint32_t) * 2)
 		return 0;
@@ -501,17 +541,23 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 	if (!t) {
 		fail(w, -ENOMEM);
 	} else if (n->kind == RING_CAPTURE_RANGE) {
-		take_range(w, t, record);
+		take_range(w, t, record, false);
 	} else if (n->kind == RING_CAPTURE_NAME) {
 		take_name(w, t, record);
 	} else if (n->kind == RING_CAPTURE_CLOCKS &&
 		   len >= offsetof(struct capture_clocks, entries)) {
 		take_clocks(w, t, record, len);
 	} else {
-		memcpy(&whole, record, len < sizeof(whole) ? len : sizeof(whole));
-		if (whole.range_bytes && len >= sizeof(whole) + whole.range_bytes)
-			take_range(w, t, (const void *)((const char *)record + sizeof(whole)));
-		take_note(w, t, &whole);
+		struct capture_note cut;
+
+		if (!is_whole(n, len)) {
+			memset(&cut, 0, sizeof(cut));
+			memcpy(&cut, record, len < sizeof(cut) ? len : sizeof(cut));
+			n = &cut;
+		}
+		if (len >= sizeof(*n) && n->range_bytes && len >= sizeof(*n) + n->range_bytes)
+			take_range(w, t, (const void *)((const char *)record + sizeof(*n)), true);
+		take_note(w, t, n);
 	}
 	return 0;
 }
@@ -594,6 +640,7 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 	free(w->tasks);
 	opened_files_free(w->opened);
 	codec_free(w->codec);
+	codec_free(w->hurried);
 	bytes_deinit(&w->stored);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->segments);
