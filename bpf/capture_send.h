@@ -176,11 +176,8 @@ static __always_inline void unread_send(struct capture_state *cs, __u64 addr, __
 }
 
 /* Global, so that it is verified once. */
-__noinline int range_send(__u64 addr, __u64 len)
+__noinline int range_send(struct capture_state *cs, __u64 addr, __u64 len)
 {
-	struct capture_state *cs =
-		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
-
 	if (!cs || !addr || !len)
 		return 0;
 	__u64 told = len > CAPTURE_MAX_RANGE ? CAPTURE_MAX_RANGE : len;
@@ -196,11 +193,8 @@ __noinline int range_send(__u64 addr, __u64 len)
 
 /* A string with its zero byte; @max 0: nothing. Where it cannot be read, or is longer than what is
  * told, what follows is not known. */
-__noinline int string_send(__u64 addr, __u64 max)
+__noinline int string_send(struct capture_state *cs, __u64 addr, __u64 max)
 {
-	struct capture_state *cs =
-		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
-
 	if (!cs || !addr)
 		return 0;
 	if (!max)
@@ -215,7 +209,7 @@ __noinline int string_send(__u64 addr, __u64 max)
 			break;
 		/* Without room for the zero byte, the last one read is another one's. */
 		bool whole = n < CAPTURE_CHUNK_BYTES;
-		range_send(addr, whole ? n : n - 1);
+		range_send(cs, addr, whole ? n : n - 1);
 		if (whole)
 			return 0;
 		addr += n - 1;
@@ -225,6 +219,7 @@ __noinline int string_send(__u64 addr, __u64 max)
 }
 
 struct iovec_walk {
+	struct capture_state *cs;
 	__u64 at, left;
 };
 
@@ -235,48 +230,51 @@ static long iovec_step(__u32 step, struct iovec_walk *w)
 	if (!w->left || bpf_probe_read_user(iov, sizeof(iov), (void *)w->at))
 		return 1;
 	__u64 len = iov[1] < w->left ? iov[1] : w->left;
-	range_send(iov[0], len);
+	range_send(w->cs, iov[0], len);
 	w->left -= len;
 	w->at += sizeof(iov);
 	return 0;
 }
 
-__noinline int iovec_send(__u64 at, __u64 n, __u64 bytes)
+__noinline int iovec_send(struct capture_state *cs, __u64 at, __u64 n, __u64 bytes)
 {
-	struct iovec_walk w = {.at = at, .left = bytes};
+	struct iovec_walk w = {.cs = cs, .at = at, .left = bytes};
 
+	if (!cs)
+		return 0;
 	bpf_loop(n < MAX_IOVECS ? n : MAX_IOVECS, iovec_step, &w, 0);
 	return 0;
 }
 
 /* struct msghdr: name, its length, iovecs, how many, control data, its length, flags. */
-__noinline int msghdr_send(__u64 at, __u64 bytes)
+__noinline int msghdr_send(struct capture_state *cs, __u64 at, __u64 bytes)
 {
 	__u64 m[7] = {};
 
-	if (bpf_probe_read_user(m, sizeof(m), (void *)at))
+	if (!cs || bpf_probe_read_user(m, sizeof(m), (void *)at))
 		return 0;
-	range_send(at, sizeof(m));
-	range_send(m[0], (__u32)m[1]);
-	range_send(m[4], m[5]);
-	iovec_send(m[2], m[3], bytes);
+	range_send(cs, at, sizeof(m));
+	range_send(cs, m[0], (__u32)m[1]);
+	range_send(cs, m[4], m[5]);
+	iovec_send(cs, m[2], m[3], bytes);
 	return 0;
 }
 
 /* struct _IO_FILE of glibc: behind the flags where reading stands, and where what is read ends. */
-__noinline int file_send(__u64 at)
+__noinline int file_send(struct capture_state *cs, __u64 at)
 {
 	__u64 f[3] = {};
 
-	if (bpf_probe_read_user(f, sizeof(f), (void *)at))
+	if (!cs || bpf_probe_read_user(f, sizeof(f), (void *)at))
 		return 0;
-	range_send(at, 216);
+	range_send(cs, at, 216);
 	if (f[2] > f[1] && f[2] - f[1] <= 1 << 20)
-		range_send(f[1], f[2] - f[1]);
+		range_send(cs, f[1], f[2] - f[1]);
 	return 0;
 }
 
 struct output_ctx {
+	struct capture_state *cs;
 	__u64 v[CAPTURE_VALUES]; /* by enum capture_value */
 };
 
@@ -296,24 +294,24 @@ static __always_inline void output_send(const struct capture_output *o, struct o
 	case LENGTH_PRODUCT:
 		if ((o->a == VALUE_RESULT || o->b == VALUE_RESULT) && (__s64)result < 0)
 			return;
-		range_send(addr, a * b * o->k + o->c);
+		range_send(c->cs, addr, a * b * o->k + o->c);
 		break;
 	case LENGTH_STRING:
-		string_send(addr, o->k);
+		string_send(c->cs, addr, o->k);
 		break;
 	case LENGTH_U32:
 		if (!bpf_probe_read_user(&word, sizeof(word), (void *)a))
-			range_send(addr, word < o->k ? word : o->k);
+			range_send(c->cs, addr, word < o->k ? word : o->k);
 		break;
 	case LENGTH_IOVEC:
 		if ((__s64)result > 0)
-			iovec_send(addr, a, result);
+			iovec_send(c->cs, addr, a, result);
 		break;
 	case LENGTH_MSGHDR:
-		msghdr_send(addr, (__s64)result > 0 ? result : 0);
+		msghdr_send(c->cs, addr, (__s64)result > 0 ? result : 0);
 		break;
 	case LENGTH_FILE:
-		file_send(addr);
+		file_send(c->cs, addr);
 		break;
 	}
 }

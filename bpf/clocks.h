@@ -42,10 +42,8 @@ static __always_inline void clocks_skip(struct capture_state *cs)
 
 /* Sends @n entries from number @first on, which stand in the ring in one piece; @lost: they, or
  * more, are not known. Global, so that it is verified once. */
-__noinline int clocks_piece(__u64 slot, __u64 first, __u32 n, __u32 lost)
+__noinline int clocks_piece(struct capture_state *cs, __u64 slot, __u64 first, __u32 n, __u32 lost)
 {
-	struct capture_state *cs =
-		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
 	__u64 at = slot + sizeof(struct clock_slot) +
 		   first % CLOCK_ENTRIES * sizeof(struct clock_entry);
 
@@ -72,6 +70,7 @@ __noinline int clocks_piece(__u64 slot, __u64 first, __u32 n, __u32 lost)
 }
 
 struct clock_walk {
+	struct capture_state *cs;
 	__u64 slot, first;
 	__u32 left;
 };
@@ -85,17 +84,15 @@ static long clock_step(__u32 step, struct clock_walk *w)
 		return 1;
 	if (n > w->left)
 		n = w->left;
-	clocks_piece(w->slot, w->first, n, 0);
+	clocks_piece(w->cs, w->slot, w->first, n, 0);
 	w->first += n;
 	w->left -= n;
 	return 0;
 }
 
 /* Global, so that it is verified once. */
-__noinline int clocks_take(__u64 owner)
+__noinline int clocks_take(struct capture_state *cs, __u64 owner)
 {
-	struct capture_state *cs =
-		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
 	struct clock_head head;
 	__u64 slot = cs ? clock_slot(owner, &head) : 0;
 
@@ -108,8 +105,8 @@ __noinline int clocks_take(__u64 owner)
 	cs->clock_owner = owner;
 	cs->clocks = head.n;
 	if (moved || n > CLOCK_ENTRIES)
-		return clocks_piece(slot, first, 0, 1);
-	struct clock_walk w = {.slot = slot, .first = first, .left = n};
+		return clocks_piece(cs, slot, first, 0, 1);
+	struct clock_walk w = {.cs = cs, .slot = slot, .first = first, .left = n};
 	if (n)
 		clock_step(0, &w);
 	if (w.left)
@@ -120,7 +117,7 @@ __noinline int clocks_take(__u64 owner)
 static __always_inline void clocks_send(struct capture_state *cs)
 {
 	if (clock_area)
-		clocks_take(bpf_get_current_task_btf()->thread.fsbase);
+		clocks_take(cs, bpf_get_current_task_btf()->thread.fsbase);
 }
 
 #endif

@@ -74,9 +74,22 @@ const volatile bool redacting = false;
  * another count as from outside. */
 volatile __u64 text_bytes[MAX_ENTRY_MODULES] = {};
 
-/* The state of the current task that captures are made of, with its number and its process' noted
- * for what is sent; NULL: it is not recorded. */
-static __always_inline struct capture_state *recorded(void)
+/* Where the kernel keeps what belongs to maps of a task: NULL before any does. */
+struct task_struct___stored {
+	struct bpf_local_storage *bpf_storage;
+} __attribute__((preserve_access_index));
+
+/* The state of the current task that captures are made of, if it has one: then its number and its
+ * process' are in it, which do not change. One that has been stopped makes no more system calls. */
+static __always_inline struct capture_state *state_of(struct task_struct *task)
+{
+	struct capture_state *cs = bpf_task_storage_get(&capture_states, task, 0, 0);
+
+	return cs && cs->note.task ? cs : NULL;
+}
+
+/* The same, made at the first record of the task; NULL: it is not recorded. */
+static __noinline struct capture_state *state_new(void)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 
@@ -86,8 +99,22 @@ static __always_inline struct capture_state *recorded(void)
 	if (cs) {
 		cs->note.task = cs->chunk.task = st->head.task;
 		cs->note.pid = st->head.pid;
-		time_note(cs);
 	}
+	return cs;
+}
+
+static __always_inline struct capture_state *recorded(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	/* Nobody keeps anything of it: so are most tasks of a machine, at each system call. */
+	if (!((struct task_struct___stored *)task)->bpf_storage)
+		return NULL;
+	struct capture_state *cs = state_of(task);
+	if (!cs)
+		cs = state_new();
+	if (cs)
+		time_note(cs);
 	return cs;
 }
 
@@ -205,7 +232,7 @@ static __always_inline void send_outputs(struct capture_state *cs, const struct 
 					 const struct pt_regs *r, __u64 base)
 {
 	struct pending_call *p = find_call(cs, r->sp);
-	struct outputs_walk w = {.first = d->output};
+	struct outputs_walk w = {.c.cs = cs, .first = d->output};
 
 	for (int i = 0; p && i < 6; i++)
 		w.c.v[i] = p->args[i];
@@ -232,7 +259,7 @@ static __always_inline void send_errno(struct capture_state *cs, __u64 result, b
 	if (!cs->errno_addr || bpf_probe_read_user(&now, sizeof(now), (void *)cs->errno_addr))
 		return;
 	if (is_address || now != cs->errno_last)
-		range_send(cs->errno_addr, sizeof(now));
+		range_send(cs, cs->errno_addr, sizeof(now));
 	cs->errno_last = now;
 }
 
@@ -463,7 +490,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	if (redacting && row && row->traits & CAPTURE_CONTENT)
 		name_send(cs, descriptor(r, nr));
 	if (row && row->n_outputs && (result >= 0 || row->traits & CAPTURE_WHEN_FAILED)) {
-		struct syscall_walk walk = {.row = row};
+		struct syscall_walk walk = {.c.cs = cs, .row = row};
 
 		for (int i = 0; i < 6; i++)
 			walk.c.v[i] = w[2 + i];
