@@ -8,6 +8,7 @@
 #include "offline/code/receivers.h"
 #include "offline/code/stack_switch.h"
 #include "offline/program/branch_odds.h"
+#include "offline/program/foreign_code.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -486,10 +487,13 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	m.first_of = calloc(model->n_blocks + 1, sizeof(uint32_t));
 	m.func_of = calloc(model->n_funcs + 1, sizeof(uint32_t));
 	m.reads = calloc(model->n_blocks + 1, 1);
+	m.foreign = calloc(model->n_funcs + 1, sizeof(*m.foreign));
 	if (m.p)
 		m.p->funcs = calloc(model->n_funcs + 1, sizeof(*m.p->funcs));
-	int err = m.p && m.p->funcs && m.first_of && m.func_of && m.reads ? 0 : -ENOMEM;
+	int err =
+		m.p && m.p->funcs && m.first_of && m.func_of && m.reads && m.foreign ? 0 : -ENOMEM;
 	if (!err) {
+		foreign_code_find(model, m.foreign);
 		maker_find_reads(&m);
 		m.p->base = model->text_addr;
 		m.p->patched = options && options->patchable;
@@ -513,6 +517,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	free(m.first_of);
 	free(m.func_of);
 	free(m.reads);
+	free(m.foreign);
 	if (err)
 		program_free(m.p);
 	else

@@ -16,6 +16,7 @@ struct maker {
 	uint32_t *first_of; /* per block of the model: its block of the program */
 	uint32_t *func_of;  /* per function of the model: its function of the program */
 	uint8_t *reads;	    /* per block of the model: what is read where it begins */
+	bool *foreign;	    /* per function of the model: see foreign_code.h */
 	bool failed;
 };
 
@@ -56,8 +57,8 @@ uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *b
 
 /* ---- program_opaque.c: functions that are not modelled, or not traced ---- */
 
-/* Adds what a function calls that is not modelled; where even that is not known it may jump
- * anywhere. */
+/* Adds what a function calls that is not modelled; where even that is not known, and in foreign
+ * code, it may jump anywhere. */
 void maker_make_opaque(struct maker *m, uint32_t func);
 /* Makes calls of functions that are not traced like those into another module; what is not traced
  * may call any function. Returns 0 or -ENOMEM. */

@@ -25,13 +25,16 @@ static void add_opaque_call(struct maker *m, struct prog_opaque_call call)
 void maker_make_opaque(struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
-	if (!f->n_blocks)
+	if (!f->n_blocks || m->foreign[func]) {
 		add_opaque_call(m, (struct prog_opaque_call){
 					   .addr = f->addr,
 					   .func = func,
 					   .callee = PUGMARK_NONE,
 					   .flags = PROG_TAIL,
 				   });
+	}
+	if (m->foreign[func])
+		return;
 	for (uint32_t i = f->site; i < f->site + f->n_sites; i++) {
 		const struct pugmark_site *s = &m->model->sites[i];
 		struct prog_block b = {0};
