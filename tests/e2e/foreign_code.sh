@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # foreign_code.sh: a program with code in its file that no compiler of C has made, as V8's built-in
-# functions are in node's: a hundred functions without call frame information, which take off the stack as
-# many words as they are told and jump into one another. It is taken for another module's, which is said:
-# each of its callbacks is one entry, in order, what C calls is told, and there is no gap. A few functions
-# that an assembler has made are traced as ever.
+# functions are in node's: a hundred functions without call frame information, whose frames are as large as
+# they are told, and which jump into one another to addresses that they reckon. It is taken for another
+# module's, which is said: each of its callbacks is one entry, in order, what C calls is told, and there is no
+# gap. A few functions that an assembler has made are traced as ever.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs cc
@@ -46,21 +46,22 @@ assemble() { # HOW MANY
 			dec %rdx
 			jmp 2b
 		3:	push %rax
-			lea take$(((i + 1) % $1))(%rip), %rax
+			lea enter$i(%rip), %rax
+			add \$take$(((i + 1) % $1)) - enter$i, %rax
 			jmp *%rax
 		1:	pop %rbx
 			ret
 			.size enter$i, .-enter$i
 			.type take$i, @function
-		take$i:	push %rbp
-			mov %rsp, %rbp
+		take$i:	push %r12
 			push %rcx
+			mov %rsp, %r12
 			mov %rcx, %rdi
 			and \$-16, %rsp
 			call *%rbx
-			mov -8(%rbp), %rcx
-			mov %rbp, %rsp
-			pop %rbp
+			mov %r12, %rsp
+			pop %rcx
+			pop %r12
 			pop %rdx
 			lea (%rsp,%rcx,8), %rsp
 			push %rdx
