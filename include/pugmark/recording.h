@@ -54,6 +54,7 @@ struct pugmark_recording_code {
 	uint64_t start, end; /* run-time addresses */
 	bool certain;	     /* it had been said by the time that was asked for, or by the next look
 				at the map; and nothing else that was said may have been there */
+	uint32_t number;     /* of the name: the same in each piece that is called so */
 };
 
 /* A probe that was hit. */
@@ -133,6 +134,8 @@ const struct pugmark_recording_map *pugmark_recording_map_at(const struct pugmar
  * called it later. Returns false: it never has; else @out, borrowed from the recording. */
 bool pugmark_recording_code_at(const struct pugmark_recording *rec, int32_t pid, uint64_t addr,
 			       uint64_t time_ns, struct pugmark_recording_code *out);
+/* The name that has @number, which that function has told. */
+const char *pugmark_recording_code_name(const struct pugmark_recording *rec, uint32_t number);
 
 /* The events of the task at @index of pugmark_recording_tasks(), from the first. The iterator is
  * freed before the recording. */

@@ -65,6 +65,8 @@ void recording_tasks_free(struct pugmark_recording *rec);
  * out, which is noted, and take no room from other tables. */
 int recording_code_add(struct pugmark_recording *rec, int32_t pid, uint64_t since_ns,
 		       uint64_t time_ns, uint64_t start, uint64_t size, const char *name);
+/* More than was kept may have been said by process @pid after @since_ns. */
+int recording_code_left_out(struct pugmark_recording *rec, int32_t pid, uint64_t since_ns);
 int recording_code_exec(struct pugmark_recording *rec, int32_t pid, uint64_t time_ns);
 void recording_code_free(struct pugmark_recording *rec);
 /* Whether the tables may grow by so many bytes: what is in a file of a kilobyte must not take

@@ -263,6 +263,8 @@ static int add_code(struct pugmark_recording *rec, const json_t *line)
 						 json_integer_value(json_array_get(row, 0)),
 						 json_integer_value(json_array_get(row, 1)), name);
 	}
+	if (!err && json_is_true(json_object_get(line, "left_out")))
+		err = recording_code_left_out(rec, number(line, "pid"), number(line, "since"));
 	return err;
 }
 

@@ -6,7 +6,7 @@
 
 #define MAGIC 0x4A695444 /* "JiTD" in the byte order of whoever wrote it */
 
-enum { CODE_LOAD = 0, HEADER_MIN = 40, HEADER_MAX = 4096 };
+enum { CODE_LOAD = 0, CODE_MOVE = 1, HEADER_MIN = 40, HEADER_MAX = 4096 };
 
 struct header {
 	uint32_t magic, version, bytes;
@@ -19,6 +19,10 @@ struct load {
 	uint32_t pid, tid;
 	uint64_t vma, addr, size, index;
 	char name[];
+};
+struct move {
+	uint32_t pid, tid;
+	uint64_t vma, from, to, size, index;
 };
 
 /* What the file begins with. Its length is whatever its writer has put there: as a record, it is
@@ -37,8 +41,13 @@ static uint64_t take_header(struct jit_dump *dump, const char *bytes, size_t len
 	return h.bytes;
 }
 
-/* The @len bytes at @bytes are a record's, as far as they are there. */
-static bool parse(const char *bytes, size_t len, struct perf_map_line *line)
+static bool is_piece(uint64_t addr, uint64_t size)
+{
+	return size && size <= PERF_MAP_SIZE_MAX && addr < PERF_MAP_ADDR_MAX;
+}
+
+/* The @len bytes at @bytes are a record's, as far as they are there; so below. */
+static bool parse_load(const char *bytes, size_t len, struct perf_map_line *line, uint64_t *number)
 {
 	struct load l;
 	const char *name = bytes + sizeof(struct record) + sizeof(l);
@@ -47,8 +56,9 @@ static bool parse(const char *bytes, size_t len, struct perf_map_line *line)
 		return false;
 	memcpy(&l, bytes + sizeof(struct record), sizeof(l));
 	size_t room = len - sizeof(struct record) - sizeof(l);
-	if (!l.size || l.size > PERF_MAP_SIZE_MAX || l.addr >= PERF_MAP_ADDR_MAX)
+	if (!is_piece(l.addr, l.size))
 		return false;
+	*number = l.index;
 	line->start = l.addr;
 	line->size = l.size;
 	line->name = name;
@@ -63,12 +73,33 @@ static bool parse(const char *bytes, size_t len, struct perf_map_line *line)
 	return line->name_len;
 }
 
+static bool parse_move(const char *bytes, size_t len, struct perf_map_line *line, uint64_t *number)
+{
+	struct move m;
+	if (len < sizeof(struct record) + sizeof(m))
+		return false;
+	memcpy(&m, bytes + sizeof(struct record), sizeof(m));
+	*number = m.index;
+	*line = (struct perf_map_line){.start = m.to, .size = m.size};
+	return is_piece(m.to, m.size);
+}
+
+bool jit_dump_load(const char *bytes, size_t len, struct perf_map_line *line)
+{
+	struct record r;
+	uint64_t number;
+	if (len < sizeof(r))
+		return false;
+	memcpy(&r, bytes, sizeof(r));
+	return r.id == CODE_LOAD && parse_load(bytes, len < r.bytes ? len : r.bytes, line, &number);
+}
+
 uint64_t jit_dump_next(struct jit_dump *dump, const char *bytes, size_t len, uint64_t left,
 		       struct perf_map_line *line, bool *is)
 {
 	struct record r;
 
-	*is = false;
+	*is = dump->moved = false;
 	if (dump->bad)
 		return 0;
 	if (!dump->begun)
@@ -82,7 +113,10 @@ uint64_t jit_dump_next(struct jit_dump *dump, const char *bytes, size_t len, uin
 	}
 	if (r.bytes > left)
 		return 0;
+	len = len < r.bytes ? len : r.bytes;
 	if (r.id == CODE_LOAD)
-		*is = parse(bytes, len < r.bytes ? len : r.bytes, line);
+		*is = parse_load(bytes, len, line, &dump->number);
+	if (r.id == CODE_MOVE)
+		dump->moved = parse_move(bytes, len, line, &dump->number);
 	return r.bytes;
 }

@@ -6,6 +6,8 @@
 
 #include "offline/base/clock.h"
 #include "offline/base/open_regular.h"
+#include "offline/base/search.h"
+#include "offline/base/vec.h"
 #include "user/file/jit_dump.h"
 #include "user/file/maps_lines.h"
 #include "user/file/perf_map.h"
@@ -33,6 +35,11 @@
 
 enum { TAIL = 64 };
 
+/* Where a dump says what a piece of code is called. */
+struct dump_load {
+	uint64_t number, off;
+};
+
 struct code_names {
 	int32_t pid, pid_inside; /* as we see it, and as it does */
 	uid_t uid;		 /* its effective one */
@@ -51,8 +58,10 @@ struct code_names {
 	uint64_t dump_off, dump_since_ns;
 	uint64_t dump_next_ns, dump_wait_ns; /* when it is looked for next */
 	struct jit_dump dump;
-	uint64_t all; /* bytes that were read of both */
-	bool too_many, told;
+	VEC(struct dump_load) loads; /* by number */
+	uint64_t all;		     /* bytes that were read of both */
+	uint64_t read_ns;	     /* all that was there had been read by then; 0: never */
+	bool too_many, told, said_so;
 	char bytes[CODE_TEXT_MAX / 2]; /* as read */
 	struct chunk_code *text;       /* CODE_TEXT_MAX */
 };
@@ -155,6 +164,7 @@ void code_names_free(struct code_names *n)
 		close(n->folder);
 	if (n->dump_fd >= 0)
 		close(n->dump_fd);
+	VEC_FREE(&n->loads);
 	free(n->text);
 	free(n);
 }
@@ -308,6 +318,29 @@ static void find_dump(struct code_names *n, uint64_t now_ns)
 	maps_lines_close(&lines);
 }
 
+/* Notes where the dump names the piece that it has just begun. Whoever writes one counts them. */
+static void note_load(struct code_names *n)
+{
+	if (!n->loads.n || n->loads.at[n->loads.n - 1].number < n->dump.number)
+		n->too_many |=
+			!VEC_PUSH(&n->loads, (struct dump_load){n->dump.number, n->dump_off});
+}
+
+/* What the piece was called that the dump has just moved to where @line says. */
+static bool name_moved(struct code_names *n, struct perf_map_line *line)
+{
+	struct perf_map_line load;
+	uint32_t i = SEARCH_FIRST_NOT(0, n->loads.n, k, n->loads.at[k].number < n->dump.number);
+	if (i == n->loads.n || n->loads.at[i].number != n->dump.number)
+		return false;
+	ssize_t got = pread(n->dump_fd, n->bytes, JIT_DUMP_HEAD_MAX, (off_t)n->loads.at[i].off);
+	if (got <= 0 || !jit_dump_load(n->bytes, (size_t)got, &load))
+		return false;
+	line->name = load.name;
+	line->name_len = load.name_len;
+	return true;
+}
+
 /* Reads on in the dump: a record each time, as most of one is code. */
 static size_t read_dump(struct code_names *n, uint64_t now_ns)
 {
@@ -326,6 +359,10 @@ static size_t read_dump(struct code_names *n, uint64_t now_ns)
 					      (uint64_t)st.st_size - n->dump_off, &line, &is);
 		if (!used)
 			break;
+		if (is)
+			note_load(n);
+		else if (n->dump.moved)
+			is = name_moved(n, &line);
 		n->dump_off += used;
 		n->all += is ? LINE_ROOM : 1;
 		if (is)
@@ -352,8 +389,14 @@ const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
 		put = read_dump(n, before_ns);
 		n->text->since_ns = n->dump_since_ns;
 	}
-	if (!put)
+	if (!put && !n->too_many)
+		n->read_ns = before_ns;
+	if (!put && (!n->too_many || n->said_so))
 		return NULL;
+	if (!put) {
+		n->text->since_ns = n->read_ns;
+		n->said_so = true;
+	}
 	n->text->kind = CHUNK_CODE;
 	n->text->pid = n->pid;
 	n->text->time_ns = clock_now_ns();

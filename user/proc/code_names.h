@@ -24,7 +24,8 @@ struct code_names;
 struct code_names *code_names_new(int32_t pid);
 void code_names_free(struct code_names *names);
 /* What they have said since the last call, as CHUNK_CODE of *@bytes bytes, borrowed until the
- * next call; or NULL: nothing more at present. The process may have ended. */
+ * next call; or NULL: nothing more at present. The process may have ended. Where more is there than
+ * is kept, the last one says so. */
 const struct chunk_code *code_names_look(struct code_names *names, uint32_t *bytes);
 /* Whether more was there than is kept (once). */
 bool code_names_too_many(struct code_names *names);

@@ -106,6 +106,41 @@ static void records_of_programs(void **state)
 	assert_true(is && line.start == 0x7f0000001000 && line.size == 0x40 && line.name_len == 5);
 }
 
+static void a_piece_is_moved(void **state)
+{
+	struct jit_dump dump = {0};
+	struct perf_map_line line;
+	size_t at = 40;
+	bool is;
+
+	(void)state;
+	load(0x1000, 0x40, "first", 0x40);
+	size_t second = len;
+	put32(1);
+	put32(64);
+	put64(1);
+	put32(5);
+	put32(5);
+	put64(0x1000);
+	put64(0x1000);
+	put64(0x3000);
+	put64(0x40);
+	put64(1);
+	assert_int_equal(jit_dump_next(&dump, file, 40, len, &line, &is), 40);
+	at += jit_dump_next(&dump, file + at, JIT_DUMP_HEAD_MAX, len - at, &line, &is);
+	assert_true(is && !dump.moved && dump.number == 1 && at == second);
+	at += jit_dump_next(&dump, file + at, len - at, len - at, &line, &is);
+	assert_true(!is && dump.moved && dump.number == 1 && at == len);
+	assert_true(line.start == 0x3000 && line.size == 0x40 && !line.name_len);
+	assert_true(jit_dump_load(file + 40, second - 40, &line) && line.name_len == 5 &&
+		    line.start == 0x1000);
+	assert_false(jit_dump_load(file + second, len - second, &line));
+	memset(file + second + 40, 0xff, 8); /* to where no code lies */
+	assert_int_equal(
+		jit_dump_next(&dump, file + second, len - second, len - second, &line, &is), 64);
+	assert_true(!is && !dump.moved);
+}
+
 static void what_is_not_whole_is_waited_for(void **state)
 {
 	size_t at = 0;
@@ -169,6 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(records_of_programs, begin),
+		cmocka_unit_test_setup(a_piece_is_moved, begin),
 		cmocka_unit_test_setup(what_is_not_whole_is_waited_for, begin),
 		cmocka_unit_test_setup(so_is_a_header, begin),
 		cmocka_unit_test_setup(what_is_none_ends_it, begin),

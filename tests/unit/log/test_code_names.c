@@ -90,6 +90,32 @@ static void one_process(void **state)
 	recording_tasks_free(&rec);
 }
 
+/* Where the recorder kept no more of what a process said, a later piece may have any place. */
+static void after_what_was_left_out(void **state)
+{
+	(void)state;
+	struct pugmark_recording rec = {.file_bytes = 1 << 20};
+	struct pugmark_recording_code c, other;
+	for (int pid = 7; pid < 9; pid++)
+		add_line(&rec,
+			 "{\"ev\":\"code\",\"t\":20,\"since\":10,\"pid\":%d,"
+			 "\"code\":[[256,16,\"a\"],[512,16,\"b\"],[768,16,\"a\"]]}",
+			 pid);
+	add_line(&rec, "{\"ev\":\"code\",\"t\":40,\"since\":30,\"pid\":7,\"code\":[],"
+		       "\"left_out\":true}");
+	assert_true(pugmark_recording_code_at(&rec, 7, 256, 25, &c) && c.certain);
+	assert_true(pugmark_recording_code_at(&rec, 7, 256, 35, &c) && !c.certain);
+	assert_true(pugmark_recording_code_at(&rec, 8, 256, 35, &other) && other.certain);
+	/* A name has one number, whoever has it. */
+	assert_int_equal(c.number, other.number);
+	assert_string_equal(pugmark_recording_code_name(&rec, c.number), "a");
+	assert_true(pugmark_recording_code_at(&rec, 7, 768, 25, &other));
+	assert_int_equal(c.number, other.number);
+	assert_true(pugmark_recording_code_at(&rec, 7, 512, 25, &other));
+	assert_int_not_equal(c.number, other.number);
+	recording_code_free(&rec);
+}
+
 static void as_all_that_was_said(void **state)
 {
 	(void)state;
@@ -176,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_process),
+		cmocka_unit_test(after_what_was_left_out),
 		cmocka_unit_test(as_all_that_was_said),
 		cmocka_unit_test(more_than_there_is_room_for),
 	};

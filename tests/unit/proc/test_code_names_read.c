@@ -92,12 +92,34 @@ static void not_of_one_before(void **state)
 	code_names_free(n);
 }
 
+/* What is behind that may have taken the place of what was read. */
+static void more_than_is_kept(void **state)
+{
+	(void)state;
+	uint32_t bytes;
+	struct code_names *n = code_names_new(getpid());
+	assert_non_null(n);
+	expect(n, NULL);
+	put("1000 10 a\n", O_TRUNC);
+	assert_int_equal(truncate(path, 65 << 20), 0);
+	const struct chunk_code *c = code_names_look(n, &bytes);
+	assert_true(c && bytes - sizeof(*c) == strlen("1000 10 a\n"));
+	uint64_t since_ns = c->since_ns;
+	assert_false(code_names_too_many(n));
+	c = code_names_look(n, &bytes);
+	assert_true(c && bytes == sizeof(*c) && c->since_ns == since_ns && since_ns);
+	assert_true(code_names_too_many(n));
+	assert_null(code_names_look(n, &bytes));
+	code_names_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(as_it_grows, prepare, clean),
 		cmocka_unit_test_setup_teardown(as_it_is_written_anew, prepare, clean),
 		cmocka_unit_test_setup_teardown(not_of_one_before, prepare, clean),
+		cmocka_unit_test_setup_teardown(more_than_is_kept, prepare, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,8 @@ int process_lines_code(struct process_lines *l, const struct chunk_code *code, u
 	json_object_set_new(j, "since", json_integer(code->since_ns));
 	json_object_set_new(j, "pid", json_integer(code->pid));
 	json_object_set_new(j, "code", list);
+	if (bytes == sizeof(*code))
+		json_object_set_new(j, "left_out", json_true());
 	return process_lines_json(l, code->time_ns, j);
 }
 
