@@ -317,6 +317,11 @@ static void put_function(struct export *x, const struct report_func *f, uint32_t
 		put_powers(out, f->spread.powers);
 }
 
+static bool is_told(const struct report_func *f)
+{
+	return ran(f) || f->id.kind == FUNC_START || f->id.kind == FUNC_MADE;
+}
+
 /* Those that ran, and where what no call of ours led to came from, numbered from 0. */
 static void put_functions(struct export *x, uint32_t *number, const struct report_edge **into,
 			  const struct report_edge **out_of)
@@ -324,7 +329,7 @@ static void put_functions(struct export *x, uint32_t *number, const struct repor
 	const struct report *report = ((const struct page_about *)x->about)->report;
 	uint32_t n = 0, at_into = 0, at_out = 0;
 	for (uint32_t i = 0; i < report->n_funcs; i++)
-		if (ran(&report->funcs[i]) || report->funcs[i].id.kind == FUNC_START)
+		if (is_told(&report->funcs[i]))
 			number[i] = n++;
 	for (uint32_t i = 0; i < report->n_edges; i++)
 		into[i] = out_of[i] = &report->edges[i];
@@ -334,7 +339,7 @@ static void put_functions(struct export *x, uint32_t *number, const struct repor
 	}
 	outbuf_text(x->replay.out, ",\"functions\":[");
 	for (uint32_t i = 0; i < report->n_funcs; i++) {
-		if (!ran(&report->funcs[i]) && report->funcs[i].id.kind != FUNC_START)
+		if (!is_told(&report->funcs[i]))
 			continue;
 		put_function(x, &report->funcs[i], number[i]);
 		put_edges(x, ",\"callers\":[", into, report->n_edges, &at_into, i, true, number);

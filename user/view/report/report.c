@@ -5,6 +5,7 @@
 
 #include "user/cli/parallel.h"
 #include "user/view/report/report_count.h"
+#include "user/view/report/report_made.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,8 +33,11 @@ static struct report_spread spread_of(const struct report_took *c)
 
 static void free_funcs(struct report_func *funcs, uint32_t n)
 {
-	for (uint32_t i = 0; funcs && i < n; i++)
+	for (uint32_t i = 0; funcs && i < n; i++) {
 		free(funcs[i].spread.powers);
+		if (funcs[i].id.kind == FUNC_MADE)
+			free((void *)funcs[i].id.import);
+	}
 	free(funcs);
 }
 
@@ -90,7 +94,7 @@ static int add_up(struct report_job *j, struct report *out)
 	j->funcs = NULL;
 	all->edges = NULL;
 	all->slow.at = NULL;
-	return 0;
+	return report_made_add(j->view, out);
 }
 
 static int make_workers(struct report_job *j)

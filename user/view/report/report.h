@@ -54,7 +54,7 @@ struct report_func {
 	struct func_id id;
 };
 
-/* Calls of one function by another. */
+/* Calls of one function by another, or by code that was made at run time and has a name. */
 struct report_edge {
 	uint32_t caller, callee; /* index of report->funcs */
 	uint64_t calls;
@@ -62,7 +62,8 @@ struct report_edge {
 };
 
 struct report {
-	struct report_func *funcs; /* all that could run; those with no calls did not */
+	struct report_func *funcs; /* all that could run; those with no calls did not, or are only
+				      known to have called (FUNC_MADE) */
 	uint32_t n_funcs;
 	struct report_edge *edges; /* in no order */
 	uint32_t n_edges;

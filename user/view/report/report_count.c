@@ -2,6 +2,8 @@
 /* report_count.c: counts the calls and times of one thread, for the worker that reads it. */
 #include "user/view/report/report_count.h"
 
+#include "user/view/report/report_made.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -172,8 +174,10 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 	struct report_counter *c = &w->counters[id];
 	struct level *l = &w->levels[at];
 	*l = (struct level){.id = id, .outermost = !c->open++};
-	if (!w->job->wish->flat)
-		l->edge = report_edge_between(w, caller, id);
+	if (!w->job->wish->flat) {
+		uint32_t made = report_made_caller(w, call);
+		l->edge = report_edge_between(w, made == PUGMARK_NONE ? caller : made, id);
+	}
 	if (w->failed)
 		return;
 	w->was_open |= call_was_open(call) && !at;

@@ -48,6 +48,8 @@ static void json_identity(struct report_show *s, uint32_t id)
 		}
 	} else if (f->id.kind == FUNC_IMPORT) {
 		outbuf_text(s->out, ",\"import\":true");
+	} else if (f->id.kind == FUNC_MADE) {
+		outbuf_text(s->out, ",\"made_at_run_time\":true");
 	}
 }
 

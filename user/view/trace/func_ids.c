@@ -107,6 +107,8 @@ const char *func_id_name(struct trace_view *view, const struct func_id *id)
 		return "[outside]";
 	case FUNC_START:
 		return "[start]";
+	case FUNC_MADE:
+		return id->import;
 	default:
 		return "[unknown]";
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* func_ids.h: a number for everything that a recording's calls can be of, so that counting is an
- * index: each function of each plan, each import, and three for what has no name. */
+ * index: each function of each plan, each import, and three for what has no name. Code that was
+ * made at run time has no number. */
 #ifndef USER_VIEW_FUNC_IDS_H
 #define USER_VIEW_FUNC_IDS_H
 
@@ -13,10 +14,12 @@ enum func_kind {
 	FUNC_OUTSIDE, /* outside of the traced modules, and without a name */
 	FUNC_UNKNOWN, /* a frame that was found open after a gap */
 	FUNC_START,   /* what is around a thread's first function */
+	FUNC_MADE,    /* code that was made at run time (report_made.h): only as a caller */
 };
 
 struct func_id {
-	const char *import; /* FUNC_IMPORT: its name; lives as long as the plan */
+	const char *import; /* FUNC_IMPORT: its name; lives as long as the plan. FUNC_MADE: the name
+			       as it is shown, the report's */
 	uint32_t func;	    /* FUNC_OF_PLAN: of its module's plan */
 	uint16_t module;    /* FUNC_OF_PLAN; FUNC_IMPORT: the module that calls it */
 	uint8_t kind;	    /* enum func_kind */
