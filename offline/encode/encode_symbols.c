@@ -200,6 +200,28 @@ static int set_origin(struct symbol_map *m, uint32_t index, struct symbol_origin
 	return 0;
 }
 
+int symbol_map_made(struct symbol_map *m, int32_t pid, uint64_t addr, uint64_t time_ns,
+		    uint32_t *symbol)
+{
+	struct pugmark_recording_code code;
+	uint32_t index;
+	char *name;
+	*symbol = 0;
+	/* The call instruction lies before where it returns to. */
+	if (!addr || !pugmark_recording_code_at(pugmark_trace_recording(m->trace), pid, addr - 1,
+						time_ns, &code))
+		return 0;
+	if (asprintf(&name, "[jit] %s%s", code.name, code.certain ? "" : "?") < 0)
+		return -ENOMEM;
+	int err = symbols_intern(m->symbols, name, &index);
+	free(name);
+	if (!err)
+		err = set_origin(m, index, (struct symbol_origin){"", PUGMARK_NONE, 0});
+	if (!err)
+		*symbol = symbol_make(index, HOW_CALL);
+	return err;
+}
+
 const struct symbol_origin *symbol_map_origin(const struct symbol_map *m, uint32_t index)
 {
 	return index < m->origins.n && m->has_origin.at[index] ? &m->origins.at[index] : NULL;

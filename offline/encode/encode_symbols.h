@@ -77,10 +77,18 @@ int symbol_map_func(struct symbol_map *map, uint16_t module, uint32_t func, enum
 int symbol_map_import(struct symbol_map *map, uint16_t module, const char *import,
 		      enum symbol_how how, uint32_t *symbol);
 
+/* The symbol of code that process @pid has made at run time, from where a call that returns to
+ * @addr (a run-time address; 0: none) was made at @time_ns: "[jit] NAME", with a ? where the name
+ * is not certain. 0 and @symbol, which is 0 where there is no name; or an error of
+ * symbols_intern(). */
+int symbol_map_made(struct symbol_map *map, int32_t pid, uint64_t addr, uint64_t time_ns,
+		    uint32_t *symbol);
+
 /* What lies behind a name. */
 struct symbol_origin {
-	const char *import; /* NULL: a function of a traced module */
-	uint32_t func;	    /* of the module's plan; PUGMARK_NONE: an import */
+	const char *import; /* NULL: a function of a traced module; "": an import without a name,
+			       or code that was made at run time */
+	uint32_t func;	    /* of the module's plan; PUGMARK_NONE: an import, or such code */
 	uint16_t module;    /* of the function, or of the first that called the import */
 };
 /* NULL where the name at @index is not of this recording. */

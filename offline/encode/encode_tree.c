@@ -13,7 +13,7 @@
 #include <errno.h>
 
 enum node_flag {
-	NODE_OUTSIDE = 1, /* a call into another module */
+	NODE_OUTSIDE = 1, /* a call into another module, or a stay in code made at run time */
 	NODE_LEAVING = 2, /* jumped to one: ends with it, without a return */
 	NODE_FRESH = 4,	  /* nothing happened in it yet */
 };
@@ -21,6 +21,7 @@ enum node_flag {
 struct open_node {
 	uint64_t from_ns;
 	uint32_t depth;
+	uint32_t made; /* code made at run time: its symbol; else 0 */
 	uint16_t flags;
 	uint16_t taken; /* arguments told */
 };
@@ -142,7 +143,7 @@ static int open_node(struct tree_walk *w, const struct pugmark_trace_event *e, u
 		if (e->kind == PUGMARK_TRACE_TAIL && flags & NODE_OUTSIDE)
 			caller->flags |= NODE_LEAVING;
 	}
-	if (!VEC_PUSH(&w->stack, (struct open_node){e->from_ns, depth, (uint16_t)flags, 0}))
+	if (!VEC_PUSH(&w->stack, (struct open_node){e->from_ns, depth, 0, (uint16_t)flags, 0}))
 		return -ENOMEM;
 	w->just_closed = false;
 	struct tree_call call = {.time = {e->from_ns, e->to_ns}, .symbol = symbol};
@@ -208,11 +209,32 @@ static int call(struct tree_walk *w, const struct pugmark_trace_event *e)
 	return open_node(w, e, symbol, e->depth + (how == HOW_CALL), NODE_FRESH);
 }
 
+/* Opens the code made at run time that has called what is entered, unless it is open. */
+static int enter_made(struct tree_walk *w, const struct pugmark_trace_event *e)
+{
+	uint32_t made;
+	int err = symbol_map_made(w->map, w->place.pid, e->outside, e->to_ns, &made);
+	const struct open_node *n = top(w);
+	bool open = n && n->made;
+	if (err || (open && n->made == made))
+		return err;
+	if (open)
+		err = close_top(w, TOKEN_RETURN, (struct tree_time){n->from_ns, e->to_ns});
+	if (!err && made) {
+		err = open_node(w, e, made, e->depth, NODE_OUTSIDE);
+		if (!err)
+			top(w)->made = made;
+	}
+	return err;
+}
+
 static int enter(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	uint32_t symbol;
 	enum symbol_how how = e->cause == PUGMARK_CAUSE_SIGNAL ? HOW_SIGNAL : HOW_CALL;
 	int err = symbol_map_func(w->map, e->module, e->func, how, &symbol);
+	if (!err && how != HOW_SIGNAL)
+		err = enter_made(w, e);
 	return err ? err : open_node(w, e, symbol, e->depth + 1, NODE_FRESH);
 }
 

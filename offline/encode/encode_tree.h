@@ -5,7 +5,8 @@
  *
  * A tail callee is the last child of the function that jumped to it, and is closed together with
  * it. A call into a module that is not traced is a node as well; functions that were called back
- * during it are its children. */
+ * during it are its children. Where code that was made at run time, and has a name, has called them
+ * back, it is a node between: one for those that the same code has called in a row. */
 #ifndef OFFLINE_ENCODE_TREE_H
 #define OFFLINE_ENCODE_TREE_H
 

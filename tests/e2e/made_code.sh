@@ -51,6 +51,16 @@ static void dump_piece(int i, void *piece)
 	fflush(map);
 }
 
+/* A piece that was said to be elsewhere. */
+static void move_piece(int i, void *from, void *to)
+{
+	unsigned head[6] = {1, 64, 0, 0, getpid(), getpid()};
+	long numbers[5] = {(long)from, (long)from, (long)to, ROOM, i};
+	fwrite(head, sizeof(head), 1, map);
+	fwrite(numbers, sizeof(numbers), 1, map);
+	fflush(map);
+}
+
 static void begin_map(const char *how)
 {
 	char other[80];
@@ -101,7 +111,8 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "map";
 	int last = !strcmp(how, "last"), n = 0;
 	area = mmap(NULL, 1 << 16, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!strcmp(how, "dump"))
+	int moves = !strcmp(how, "moves"), dumps = moves || !strcmp(how, "dump");
+	if (dumps)
 		begin_dump();
 	else if (!last)
 		begin_map(how);
@@ -109,8 +120,10 @@ int main(int argc, char **argv)
 	usleep(300000);
 	for (int i = 0; i < PIECES; i++) {
 		int (*piece)(int) = make(i, i % 2 ? odd : even);
-		if (map && !strcmp(how, "dump")) {
-			dump_piece(i, piece);
+		if (map && dumps) {
+			dump_piece(i, moves ? area + 4096 + i * ROOM : (void *)piece);
+			if (moves)
+				move_piece(i, area + 4096 + i * ROOM, piece);
 		} else if (map) {
 			fprintf(map, "%lx %x piece %d \033[31m of it\n", (long)piece, ROOM, i);
 			fflush(map);
@@ -157,6 +170,12 @@ claim 'a name is printed as text' eval '! grep -q $'"'"'\033'"'"' map.dump'
 claim 'all of it' grep -q 'piece 3 \\x1b\[31m of it' map.dump
 "$PUGMARK" replay map.rec >map.tree
 claim 'the tree says it' [ "$(grep -c '<- callback from \[jit\] piece 7 ' map.tree)" -ge 1 ]
+"$PUGMARK" report --callers even map.rec >map.report
+claim 'a report has each piece as a caller' [ "$(grep -c '^ *3 .* \[jit\] piece [0246] .x1b' map.report)" = 4 ]
+claim 'and what it called' [ "$("$PUGMARK" report --format json map.rec | tr '{' '\n' |
+	grep -c '"function":"\[jit\] piece [0-7] .*"made_at_run_time":true,"calls":3')" = 8 ]
+"$PUGMARK" encode --strings map.rec >map.calls
+claim "strings of calls have each piece around what it called" [ "$(grep -o "\[jit\] piece [0-7]" map.calls | wc -l)" = 8 ]
 "$PUGMARK" replay --format json map.rec >map.json
 claim 'and the tree as JSON' [ "$(grep -c '"from":"piece 5 ' map.json)" = 3 ]
 claim 'and events as JSON' [ "$("$PUGMARK" dump --format ndjson map.rec | grep -c '"from":"piece 5 ')" = 3 ]
@@ -164,6 +183,8 @@ claim 'nothing is left of the map' eval '! ls /tmp/perf-*.map.other 2>/dev/null 
 
 record dump
 claim 'a dump that is mapped names each piece as well' [ "$(named dump.dump)" = "$each" ]
+record moves
+claim 'also where it was moved to' [ "$(named moves.dump)" = "$each" ]
 
 record rubbish
 claim 'what is no line is passed over' [ "$(named rubbish.dump)" = "$each" ]
