@@ -26,8 +26,8 @@ struct chunk_text {
 };
 
 /* CHUNK_CODE: what a process calls code that it makes at run time: lines of start, size, both in
- * hex, and name. They were there at time_ns, and not yet at since_ns (0: that is not known). Without text:
- * what is said after since_ns is not kept. */
+ * hex, and name. They were there at time_ns, and not yet at since_ns (0: that is not known).
+ * Without text: what is said after since_ns is not kept. */
 struct chunk_code {
 	__u32 kind;
 	__s32 pid;
