@@ -32,16 +32,22 @@ struct capture_state {
 	__u32 errno_last;
 	__u32 met; /* a place */
 	__u32 depth;
-	__u32 generation; /* of the probes that count for this task */
-	__u32 signalled;  /* a signal was delivered since the last place */
-	__u32 waiting;	  /* bytes of the chunk, which goes with the next note; 0: there is none */
-	__u32 urgent;	  /* the recorder looks at the next note at once */
-	__u32 reserved;
+	__u32 generation;  /* of the probes that count for this task */
+	__u32 signalled;   /* a signal was delivered since the last place */
+	__u32 waiting;	   /* bytes of the chunk, which goes with the next note; 0: there is none */
+	__u32 urgent;	   /* the recorder looks at the next note at once */
+	__u32 busy;	   /* at a place: what it sends is half made */
 	__u64 tick;	   /* of the kernel's clock, at which the note's time was read */
 	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known
 			    */
 	__u64 clocks;	   /* entries of it that were read or are not the task's */
+	__u64 rseq;	   /* where its processor was told last, and */
+	__u32 processor;   /* which that was; by then none: rseq is 0 */
+	__u32 reserved;
+	__u32 has_run; /* it has got the processor since capturing began */
+	__u32 is_off;  /* it has lost the processor (switches.h) */
 	struct pending_call pending[CAPTURE_PENDING];
+	struct capture_note off;  /* then: where */
 	struct capture_note note; /* and behind it what goes with it */
 	union {
 		struct capture_bytes chunk;
@@ -65,6 +71,7 @@ struct {
 	__uint(max_entries, 1 << 26);
 } captures SEC(".maps");
 
+volatile bool capturing = false;
 struct capture_counters capture_counters = {};
 __u64 capture_order = 1;
 
@@ -79,6 +86,28 @@ static __always_inline struct capture_state *state_get(void)
 	if (!cs)
 		count(&capture_counters.without_task);
 	return cs;
+}
+
+/* By number of the encoding, then the flags. */
+static __always_inline void note_all(__u64 *w, const struct pt_regs *r)
+{
+	w[0] = r->ax;
+	w[1] = r->cx;
+	w[2] = r->dx;
+	w[3] = r->bx;
+	w[4] = r->sp;
+	w[5] = r->bp;
+	w[6] = r->si;
+	w[7] = r->di;
+	w[8] = r->r8;
+	w[9] = r->r9;
+	w[10] = r->r10;
+	w[11] = r->r11;
+	w[12] = r->r12;
+	w[13] = r->r13;
+	w[14] = r->r14;
+	w[15] = r->r15;
+	w[16] = r->flags;
 }
 
 /* Notes the time, which is read once a tick: in a virtual machine that costs as much as the rest.

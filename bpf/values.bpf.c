@@ -16,6 +16,7 @@
 #include "bpf/channel.h"
 #include "bpf/clocks.h"
 #include "bpf/opened_name.h"
+#include "bpf/switches.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -67,7 +68,6 @@ volatile __u32 capture_generation = 0;
  */
 volatile bool makes_code = false;
 
-volatile bool capturing = false;
 /* The recorder wants to know where each descriptor leads whose content a system call brings. */
 const volatile bool redacting = false;
 /* Length of the text of traced modules; beyond the first so many, entries from one of them into
@@ -113,31 +113,12 @@ static __always_inline struct capture_state *recorded(void)
 	struct capture_state *cs = state_of(task);
 	if (!cs)
 		cs = state_new();
-	if (cs)
-		time_note(cs);
+	if (!cs)
+		return NULL;
+	time_note(cs);
+	if (cs->is_off && !cs->busy)
+		switch_untold(cs);
 	return cs;
-}
-
-/* By number of the encoding, then the flags. */
-static __always_inline void note_all(__u64 *w, const struct pt_regs *r)
-{
-	w[0] = r->ax;
-	w[1] = r->cx;
-	w[2] = r->dx;
-	w[3] = r->bx;
-	w[4] = r->sp;
-	w[5] = r->bp;
-	w[6] = r->si;
-	w[7] = r->di;
-	w[8] = r->r8;
-	w[9] = r->r9;
-	w[10] = r->r10;
-	w[11] = r->r11;
-	w[12] = r->r12;
-	w[13] = r->r13;
-	w[14] = r->r14;
-	w[15] = r->r15;
-	w[16] = r->flags;
 }
 
 /* As capture_hash() of captures.h. */
@@ -320,6 +301,7 @@ int capture(struct pt_regs *ctx)
 	struct capture_state *cs = recorded();
 	if (!cs || !is_of_now(cs, cookie >> 32))
 		return 0;
+	cs->busy = 1;
 	clocks_send(cs);
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), ctx);
@@ -366,6 +348,7 @@ int capture(struct pt_regs *ctx)
 	}
 	if (d->roles & ROLE_CALL)
 		keep_call(cs, &regs, d->roles & ROLE_TAIL);
+	switch_after_hit(cs);
 	return 0;
 }
 
@@ -501,6 +484,12 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 		else
 			bpf_loop(row->n_outputs, syscall_step, &walk, 0);
 	}
+	if (processor_changed(cs, bpf_get_current_task_btf())) {
+		chunk_send(cs);
+		processor_note(cs);
+		cs->waiting =
+			__builtin_offsetof(struct capture_bytes, data) + 2 * sizeof(cs->processor);
+	}
 	struct mapped m = {};
 	if (nr == SYS_MMAP && !(w[5] & MAP_ANONYMOUS) && (__u64)result < -4095ull)
 		bpf_find_vma(bpf_get_current_task_btf(), result, note_mapped, &m, 0);
@@ -574,9 +563,10 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 
 		bpf_probe_read_kernel(&regs, sizeof(regs), r);
 		note_all(cs->note.words, &regs);
+		cs->note.words[17] = cs->entered;
 		cs->note.task = st->head.task;
 		time_note(cs);
-		note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 17);
+		note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 18);
 	}
 	return 0;
 }

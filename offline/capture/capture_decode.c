@@ -133,6 +133,14 @@ static bool get_signal(struct capture_decoder *dec, struct capture_slot *slot, s
 	return get(dec, COLUMN_VALUES, &c->handler);
 }
 
+static bool get_switch(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
+		       struct capture *c)
+{
+	c->trapped = head & HEAD_HAS_RDX;
+	return get_all(dec, slot, c) && get(dec, COLUMN_VALUES, &c->ip) &&
+	       get(dec, COLUMN_VALUES, &c->entered);
+}
+
 static bool get_result(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
 		       struct capture *c)
 {
@@ -157,6 +165,8 @@ static bool get_kind(struct capture_decoder *dec, uint8_t head, struct capture *
 		return get_kernel(dec, head, c, slot);
 	case CAPTURE_SIGNAL:
 		return get_signal(dec, *slot, c);
+	case CAPTURE_SWITCH:
+		return get_switch(dec, *slot, head, c);
 	case CAPTURE_INSN:
 		for (int i = 0; i < 4; i++)
 			if (!get_value(dec, *slot, i, &c->regs[i]))
@@ -236,6 +246,8 @@ int capture_decoder_next(struct capture_decoder *dec, struct capture *out)
 		return -EBADMSG;
 	c.order = dec->order + (uint64_t)unzigzag(v);
 	if (c.kind == CAPTURE_KERNEL && head & HEAD_HAS_RDX)
+		c.entered = c.order - c.entered;
+	else if (c.kind == CAPTURE_SWITCH && c.entered)
 		c.entered = c.order - c.entered;
 	dec->order = c.order + 1;
 	dec->time += (uint64_t)unzigzag(time);

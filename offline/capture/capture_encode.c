@@ -98,6 +98,11 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 		put(enc, COLUMN_VALUES, c->signal);
 		put(enc, COLUMN_VALUES, c->handler);
 		break;
+	case CAPTURE_SWITCH:
+		put_all(enc, slot, c);
+		put(enc, COLUMN_VALUES, c->ip);
+		put(enc, COLUMN_VALUES, c->entered ? c->order - c->entered : 0);
+		break;
 	case CAPTURE_INSN:
 		for (int i = 0; i < 4; i++)
 			put_value(enc, slot, i, c->regs[i]);
@@ -138,7 +143,8 @@ int capture_encoder_add(struct capture_encoder *enc, const struct capture *c)
 	struct capture_slot *slot = &enc->slots[capture_slot_of(c->kind, by)];
 	bool rdx = (c->kind == CAPTURE_RESULT && c->known >> 2 & 1) ||
 		   (c->kind == CAPTURE_END && c->known) ||
-		   (c->kind == CAPTURE_KERNEL && c->entered);
+		   (c->kind == CAPTURE_KERNEL && c->entered) ||
+		   (c->kind == CAPTURE_SWITCH && c->trapped);
 	uint8_t head = c->kind | (c->has_hash ? HEAD_HAS_HASH : 0) | (rdx ? HEAD_HAS_RDX : 0) |
 		       (c->n_ranges ? HEAD_HAS_RANGES : 0) | (hidden(c) ? HEAD_HIDDEN : 0);
 	uint64_t time = c->time_ns >> CAPTURE_TIME_SHIFT;

@@ -138,17 +138,21 @@ enum capture_ring_kind {
 	RING_CAPTURE_FORK = 7,
 	RING_CAPTURE_EXEC = 8,
 	RING_CAPTURE_END = 9,
+	RING_CAPTURE_SWITCH = 11,
 	RING_CAPTURE_RANGE = 32, /* bytes; they belong to the task's next record of another kind */
 	/* Before these, of one with CAPTURE_CONTENT, if somebody asks: a struct capture_bytes whose
 	 * addr is the descriptor, and above it the mode of the file; the names of its path, from
 	 * the last to the first, a zero byte behind each; unread: they are not known. */
 	RING_CAPTURE_NAME = 33,
 	RING_CAPTURE_CLOCKS = 34, /* a struct capture_clocks */
+	RING_CAPTURE_ON = 35,	  /* behind a SWITCH: the task has the processor again */
 };
 
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
 #define CAPTURE_WORDS 18
 /* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.
+ * SWITCH: 16 registers, flags; 1: it may have been in the trap of a probe, with ip behind its one
+ * byte. END: 16 registers, flags; where in the order the system call began that ends it, or 0.
  * RESULT: rax, rdx, the hash, which are those of the call: 1: rax, 4: rdx. INSN: rax, rcx, rdx,
  * rbx, flags. KERNEL: its number, the result, six arguments; of mmap() of a file its inode and
  * bytes; where in the order it began; a struct capture_channel, if there is one. */

@@ -16,6 +16,7 @@
 
 #define CAPTURE_NONE UINT32_MAX
 #define CAPTURE_UNKNOWN (UINT32_MAX - 1)
+#define CAPTURE_NEVER ((uint64_t)1 << 62) /* of the order: not before the recording ends */
 #define CAPTURE_FLAGS_KNOWN (1u << 16)
 #define CAPTURE_ALL_KNOWN 0x1ffffu
 
@@ -31,6 +32,9 @@ enum capture_kind {
 	CAPTURE_EXEC = 8,
 	CAPTURE_END = 9,   /* the task ended; ip, sp and (known) registers are its last */
 	CAPTURE_LOST = 10, /* records are missing: nothing is known up to the next START */
+	/* The task lost the processor here, in user mode, and has got it back: between `entered`
+	 * and `order` it executed nothing. All registers. */
+	CAPTURE_SWITCH = 11,
 };
 
 enum capture_place_flag {
@@ -90,7 +94,9 @@ struct capture {
 	uint32_t xsave_bytes;
 	uint32_t signal; /* SIGNAL */
 	uint64_t handler;
-	uint64_t entered; /* KERNEL: where in the order the call began; 0: not known */
+	uint64_t entered; /* KERNEL, SWITCH: where in the order that began; 0: not known, of a
+			   * SWITCH: it had none since the START */
+	bool trapped;	  /* SWITCH: perhaps at the place before ip, in the trap of its probe */
 	uint32_t nr;	  /* KERNEL: number, arguments and result of the system call */
 	uint64_t args[6];
 	int64_t result;

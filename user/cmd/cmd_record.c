@@ -251,6 +251,7 @@ static int plan_captures(struct record_args *a, struct record_modules *modules,
 	a->options.captures = *out;
 	a->options.check_every = a->check_every ? a->check_every : CHECK_EVERY;
 	a->options.thin = a->check_every > 1;
+	a->options.one_processor = a->one_processor;
 	a->options.no_memory = a->no_memory;
 	a->options.redact = a->redact.at;
 	a->options.n_redact = a->redact.n;

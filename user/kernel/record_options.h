@@ -129,6 +129,7 @@ struct recorder_options {
 	 */
 	const struct capture_plan *captures;
 	uint32_t check_every;	     /* behind so many calls out a hash of registers is kept */
+	bool one_processor;	     /* its threads share one, and losing it is noted */
 	bool thin;		     /* entries that are never from outside are watched no longer */
 	uint32_t capture_ring_bytes; /* a power of two */
 	const char *no_memory;	     /* a glob of mappings whose memory is not kept; NULL: none */

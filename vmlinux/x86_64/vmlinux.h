@@ -31,6 +31,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PROG_ARRAY = 3,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -223,6 +224,21 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct uprobe;
+
+struct arch_uprobe_task {
+	unsigned long saved_scratch_register;
+};
+
+struct uprobe_task {
+	struct arch_uprobe_task autask; /* in a union, as is this: */
+	unsigned long vaddr;
+	struct uprobe *active_uprobe;
+	unsigned long xol_vaddr;
+};
+
+struct rseq;
+
 struct thread_struct {
 	unsigned long fsbase;
 };
@@ -244,6 +260,9 @@ struct task_struct {
 	unsigned long sas_ss_sp;
 	size_t sas_ss_size;
 	struct thread_struct thread;
+	unsigned int flags;
+	struct uprobe_task *utask;
+	struct rseq *rseq;
 	struct completion *vfork_done;
 };
 

@@ -203,6 +203,10 @@ static const struct option_row record_options[] = {
 	 .help = "level values: do not witness calls, and check registers behind\n"
 		 "every Nth call out of what is traced",
 	 .u32 = AT_A(uint32_t, check_every), .max = 1 << 30, .whole = true},
+	{"one-processor",
+	 .help = "level values: all threads share one processor while they are recorded,\n"
+		 "so that what they tell each other in memory is known",
+	 .flag = AT(one_processor)},
 	{"no-memory", .value = "PATTERN",
 	 .help = "level values: keep nothing of mappings whose name, as in /proc/PID/maps,\n"
 		 "it matches: what is read there is not known",
@@ -402,9 +406,10 @@ static int check_together(const struct record_args *a)
 		return command_usage("record", "--time-of needs times: no --no-times with it");
 	if (a->paths && a->calls_only)
 		return command_usage("record", "--mode is for level calls: paths has --placement");
-	if (!a->values && (a->imports || a->check_every || a->no_memory || a->redact.n))
-		return command_usage("record", "--imports, --no-memory, --redact and --check-every "
-					       "go with --level values");
+	if (!a->values &&
+	    (a->imports || a->check_every || a->no_memory || a->redact.n || a->one_processor))
+		return command_usage("record", "--imports, --no-memory, --redact, --one-processor "
+					       "and --check-every go with --level values");
 	if (a->values && (o->all || o->n_pids > 1 || o->max_overhead > 0 || m->sites))
 		return command_usage("record", "--level values is for one program or process, "
 					       "without --max-overhead");

@@ -23,6 +23,7 @@ struct record_args {
 	const char *imports;
 	const char *no_memory;
 	struct option_list redact;
+	bool one_processor;
 	uint32_t check_every;			 /* 0: calls are witnessed as well */
 	bool paths, calls_only, placement_given; /* calls_only: a --mode that paths does not have */
 	enum plan_mode placement;		 /* of level paths */

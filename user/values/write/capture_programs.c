@@ -96,6 +96,8 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 					 plan->places.n_outputs ? plan->places.n_outputs : 1);
 		bpf_map__set_max_entries(s->maps.captures, options->capture_ring_bytes);
 		s->rodata->redacting = options->n_redact;
+		s->rodata->noting_switches = options->one_processor;
+		bpf_program__set_autoload(s->progs.on_switch_values, options->one_processor);
 		/* That of the witnesses has all events. */
 		bpf_map__set_max_entries(s->maps.events, 4096);
 		bpf_program__set_autoattach(s->progs.capture, false);

@@ -40,7 +40,9 @@ struct capture_task {
 	size_t *offs;		      /* in `bytes`, or IN_RING */
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
-	bool shown; /* the content of the next system call may be kept */
+	struct capture off; /* where it lost the processor */
+	bool is_off;	    /* and has not got it back */
+	bool shown;	    /* the content of the next system call may be kept */
 	struct clock_asked asked;
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
@@ -406,8 +408,8 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 static uint64_t ip_told(const struct capture_writer *w, const struct capture_task *t,
 			const struct capture_note *n)
 {
-	bool over = n->kind == RING_CAPTURE_SIGNAL &&
-		    (t->asked.waits || clock_calls_over(&w->clocks, n->ip));
+	bool found = n->kind == RING_CAPTURE_SIGNAL || n->kind == RING_CAPTURE_SWITCH;
+	bool over = found && (t->asked.waits || clock_calls_over(&w->clocks, n->ip));
 
 	return clock_calls_in(&w->clocks, n->ip) ? w->clocks.image + over : n->ip;
 }
@@ -430,6 +432,32 @@ static void note_begins(const struct capture_writer *w, const struct capture_tas
 	c->sp = n->sp;
 }
 
+/* The ranges that have come belong to @c. */
+static void give_ranges(struct capture_task *t, struct capture *c)
+{
+	for (uint32_t i = 0; i < t->n_ranges; i++)
+		if (t->offs[i] != IN_RING)
+			t->ranges[i].bytes = t->bytes.data + t->offs[i];
+	c->ranges = t->ranges;
+	c->n_ranges = t->n_ranges;
+}
+
+static void forget_ranges(struct capture_task *t)
+{
+	t->n_ranges = 0;
+	t->bytes.len = 0;
+}
+
+/* It has the processor again. */
+static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_t order)
+{
+	t->off.order = order;
+	t->is_off = false;
+	give_ranges(t, &t->off);
+	add_record(w, t, &t->off);
+	forget_ranges(t);
+}
+
 static void take_note(struct capture_writer *w, struct capture_task *t,
 		      const struct capture_note *n)
 {
@@ -438,21 +466,31 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	note_begins(w, t, n, &c);
 	note_lost(w, t, n->number, n->order, n->time_ns);
 	t->ring_number = n->number + 1;
-	for (uint32_t i = 0; i < t->n_ranges; i++)
-		if (t->offs[i] != IN_RING)
-			t->ranges[i].bytes = t->bytes.data + t->offs[i];
-	c.ranges = t->ranges;
-	c.n_ranges = t->n_ranges;
+	if (t->is_off)
+		add_switch(w, t, n->order);
+	if (n->kind == RING_CAPTURE_ON)
+		return;
+	give_ranges(t, &c);
 	switch (n->kind) {
 	case RING_CAPTURE_ENTER:
-	case RING_CAPTURE_END:
 		take_registers(n, &c);
+		break;
+	case RING_CAPTURE_END: /* in that call it executes nothing */
+		take_registers(n, &c);
+		c.order = n->n_words > 17 && n->words[17] ? n->words[17] : c.order;
 		break;
 	case RING_CAPTURE_SIGNAL:
 		take_registers(n, &c);
 		c.signal = n->words[17];
 		c.handler = n->words[18];
 		break;
+	case RING_CAPTURE_SWITCH:
+		take_registers(n, &c);
+		c.trapped = n->words[17];
+		c.entered = n->order;
+		t->off = c;
+		t->is_off = true;
+		return;
 	case RING_CAPTURE_RESULT:
 		take_result(w, t, n, &c);
 		break;
@@ -467,8 +505,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	if (w->redaction.n)
 		redact(t, &c);
 	add_record(w, t, &c);
-	t->n_ranges = 0;
-	t->bytes.len = 0;
+	forget_ranges(t);
 	t->shown = false;
 }
 
@@ -621,6 +658,8 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 
 		if (!t)
 			continue;
+		if (t->is_off)
+			add_switch(w, t, CAPTURE_NEVER);
 		finish_segment(w, t);
 		finish_channels(w, t);
 		bytes_deinit(&t->channels);

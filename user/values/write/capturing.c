@@ -9,6 +9,7 @@
 #include "user/values/write/clock_removal.h"
 #include "user/values/write/entry_stop.h"
 #include "user/values/write/freeze.h"
+#include "user/values/write/one_processor.h"
 #include "user/values/write/start_image.h"
 
 #include <linux/types.h>
@@ -50,7 +51,8 @@ struct capturing {
 	bool runs;
 	atomic_bool has_no_vdso; /* the process, or it notes itself what that tells */
 	struct clock_calls clocks;
-	atomic_bool thinned; /* places are watched no longer */
+	struct one_processor *processor; /* NULL: threads run where they like */
+	atomic_bool thinned;		 /* places are watched no longer */
 	atomic_bool ends;
 	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
 	uint32_t n_files; /* that the table says */
@@ -286,6 +288,11 @@ static void note_clocks(struct capturing *c, pid_t pid, const struct frozen *fro
 	c->has_no_vdso = true;
 }
 
+static int share_processor(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+{
+	return c->options->one_processor ? one_processor_begin(pid, &c->processor, diag) : 0;
+}
+
 int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 		     struct pugmark_diag *diag)
 {
@@ -304,6 +311,8 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 		err = write_start(c, frozen.tids[i], diag);
 	if (!err)
 		note_clocks(c, pid, &frozen);
+	if (!err)
+		err = share_processor(c, pid, diag);
 	if (!err)
 		capture_programs_enable(c->programs, true);
 	thaw(&frozen);
@@ -330,6 +339,8 @@ int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 	if (!err)
 		err = write_start(c, pid, diag);
 	if (!err)
+		err = share_processor(c, pid, diag);
+	if (!err)
 		capture_programs_enable(c->programs, true);
 	entry_stop_end(pid);
 	return err;
@@ -341,6 +352,8 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 
 	*text = NULL;
 	capture_programs_enable(c->programs, false);
+	one_processor_end(c->processor);
+	c->processor = NULL;
 	clock_removal(&c->clocks);
 	c->clocks = (struct clock_calls){0};
 	capture_programs_counters(c->programs, &lost, &without_task);
@@ -372,6 +385,7 @@ void capturing_free(struct capturing *c)
 		c->ends = true;
 		pthread_join(c->thread, NULL);
 	}
+	one_processor_end(c->processor);
 	clock_removal(&c->clocks);
 	capture_programs_free(c->programs);
 	ring_close(c->ring);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* switches.h: where a recorded thread loses the processor in user mode, and when it gets it back:
+ * between the two it executes nothing, as in a system call. Noted only where the recorder asks
+ * for it.
+ *
+ *   user mode ──tick, fault──> kernel ──switch_off()──  another task  ──switch_on()──> user mode
+ *                                      SWITCH                           ON
+ *
+ * In the midst of a probe's hit what the task sends is half made: then both notes follow
+ * the hit. */
+#ifndef BPF_SWITCHES_H
+#define BPF_SWITCHES_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/capture_send.h"
+#include "bpf/clocks.h"
+
+#define PF_EXITING 4
+#define XOL_SLOT_BYTES 128 /* UPROBE_XOL_SLOT_BYTES */
+#define INT3 0xcc
+#define INSN_BYTES 15 /* at most */
+#define SWITCH_WORDS 18
+
+enum { OFF_TOLD = 1, OFF_UNTOLD = 2 };
+
+/* The recorder wants to know. */
+const volatile bool noting_switches = false;
+
+/* The last number of the order when a processor went from one task to another, that this program
+ * was told of. The kernel does not tell of each (seen on 6.18, where some threads give way): but
+ * then a thread that runs is one that has got the processor no earlier than that. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} last_switch SEC(".maps");
+
+static __always_inline __u64 *switched_last(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&last_switch, &zero);
+}
+
+/* What the kernel writes for a thread that goes on at another processor than it was told last, or
+ * has just asked for it (struct rseq of linux/rseq.h): cpu_id_start and cpu_id. It is the bytes of
+ * the task's chunk then. */
+static __always_inline bool processor_changed(struct capture_state *cs, struct task_struct *task)
+{
+	__u64 rseq = bpf_core_field_exists(task->rseq) ? (__u64)BPF_CORE_READ(task, rseq) : 0;
+	__u32 processor = bpf_get_smp_processor_id();
+
+	if (!noting_switches || (rseq == cs->rseq && processor == cs->processor))
+		return false;
+	cs->rseq = rseq;
+	cs->processor = processor;
+	return rseq;
+}
+
+static __always_inline void processor_note(struct capture_state *cs)
+{
+	struct capture_bytes *c = &cs->chunk;
+
+	c->kind = RING_CAPTURE_RANGE;
+	c->number = cs->number++;
+	c->addr = cs->rseq;
+	c->len = 2 * sizeof(cs->processor);
+	c->unread = 0;
+	__builtin_memcpy(c->data, &cs->processor, sizeof(cs->processor));
+	__builtin_memcpy(c->data + sizeof(cs->processor), &cs->processor, sizeof(cs->processor));
+}
+
+/* Where it lost the processor, and that it has got it back. */
+static __always_inline void note_off(struct capture_state *cs)
+{
+	struct capture_note *n = &cs->off;
+
+	n->kind = RING_CAPTURE_SWITCH;
+	n->place = ~0u;
+	n->n_words = SWITCH_WORDS;
+	n->number = cs->number++;
+	cs->is_off = OFF_TOLD;
+	if (bpf_ringbuf_output(&captures, n,
+			       __builtin_offsetof(struct capture_note, words) + 8 * SWITCH_WORDS,
+			       BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
+}
+
+static __always_inline void note_on(struct capture_state *cs, __u64 order)
+{
+	struct capture_note *n = &cs->off;
+
+	n->kind = RING_CAPTURE_ON;
+	n->n_words = 0;
+	n->number = cs->number++;
+	n->order = order;
+	cs->is_off = 0;
+	if (bpf_ringbuf_output(&captures, n, __builtin_offsetof(struct capture_note, words),
+			       BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
+}
+
+/* The current task runs, whatever was told of it. */
+static __always_inline void switch_untold(struct capture_state *cs)
+{
+	__u64 *last = switched_last();
+
+	if (cs->is_off == OFF_TOLD && last)
+		note_on(cs, *last);
+}
+
+/* The hit is over in whose midst it may have lost the processor. */
+static __always_inline void switch_after_hit(struct capture_state *cs)
+{
+	cs->busy = 0;
+	if (cs->is_off != OFF_UNTOLD)
+		return;
+	note_off(cs);
+	note_on(cs, __sync_fetch_and_add(&capture_order, 1));
+}
+
+/* An instruction that is executed elsewhere for a probe is told as where it stands, and without the
+ * register that has the address there for it meanwhile: rsi, rdi or rbx (riprel_pre_xol() of
+ * arch/x86/kernel/uprobes.c). */
+static __always_inline bool note_moved(struct capture_state *cs, struct uprobe_task *utask)
+{
+	__u64 at = BPF_CORE_READ(utask, vaddr), slot = BPF_CORE_READ(utask, xol_vaddr);
+	__u64 saved = BPF_CORE_READ(utask, autask.saved_scratch_register);
+	__u64 *w = cs->off.words;
+
+	if (cs->off.ip - slot >= XOL_SLOT_BYTES)
+		return false;
+	cs->off.ip += at - slot;
+	for (int i = 3; i < 8; i++)
+		if ((i == 3 || i > 5) && w[i] - at - 1 < INSN_BYTES)
+			w[i] = saved;
+	return true;
+}
+
+/* Where the task in user mode is: the place, and whether it may be the one before. */
+static __always_inline void note_place(struct capture_state *cs, struct task_struct *task)
+{
+	struct uprobe_task *utask = BPF_CORE_READ(task, utask);
+	__u8 before = 0;
+
+	cs->off.words[17] = 0;
+	if (utask && BPF_CORE_READ(utask, active_uprobe) && note_moved(cs, utask))
+		return;
+	if (!bpf_probe_read_user(&before, sizeof(before), (void *)(cs->off.ip - 1)))
+		cs->off.words[17] = before == INT3;
+}
+
+static __always_inline struct task_state *state_of(struct task_struct *task)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	return !st || st->stopped || !st->head.task || task->flags & PF_EXITING ? NULL : st;
+}
+
+/* The current task. Where there is no room for its state, it seems to run on. */
+static __always_inline void switch_off(struct task_struct *task)
+{
+	struct task_state *st = state_of(task);
+	struct capture_state *cs =
+		st ? bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)
+		   : NULL;
+
+	if (!cs || cs->entered)
+		return;
+	switch_untold(cs);
+	if (cs->is_off)
+		return;
+	struct pt_regs regs;
+	bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task));
+	/* In a system call that began before anything was captured. */
+	if (!cs->number && (__s64)regs.orig_ax >= 0)
+		return;
+	if (!cs->busy) {
+		cs->chunk.task = st->head.task;
+		clocks_send(cs);
+	}
+	cs->off.task = st->head.task;
+	cs->off.pid = st->head.pid;
+	cs->off.time_ns = cs->note.time_ns;
+	note_all(cs->off.words, &regs);
+	cs->off.order = __sync_fetch_and_add(&capture_order, 1);
+	cs->off.ip = regs.ip;
+	note_place(cs, task);
+	cs->off.sp = regs.sp;
+	cs->has_run = 1;
+	cs->is_off = OFF_UNTOLD;
+	if (!cs->busy)
+		note_off(cs);
+}
+
+/* A task that was stopped in user mode when capturing began, or one that has lost the processor. */
+static __always_inline void switch_on(struct task_struct *task)
+{
+	struct task_state *st = state_of(task);
+	struct capture_state *cs =
+		st ? bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)
+		   : NULL;
+
+	if (!cs || cs->busy)
+		return;
+	if (!cs->has_run && !cs->number) {
+		struct pt_regs regs;
+
+		bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task));
+		cs->off.task = st->head.task;
+		cs->off.pid = st->head.pid;
+		note_all(cs->off.words, &regs);
+		cs->off.order = cs->off.words[17] = 0;
+		cs->off.ip = regs.ip;
+		cs->off.sp = regs.sp;
+		if ((__s64)regs.orig_ax < 0)
+			note_off(cs);
+	}
+	cs->has_run = 1;
+	if (!cs->is_off)
+		return;
+	if (processor_changed(cs, task)) {
+		cs->chunk.task = st->head.task;
+		processor_note(cs);
+		if (bpf_ringbuf_output(&captures, &cs->chunk,
+				       __builtin_offsetof(struct capture_bytes, data) +
+					       2 * sizeof(cs->processor),
+				       BPF_RB_NO_WAKEUP))
+			count(&capture_counters.lost);
+	}
+	note_on(cs, __sync_fetch_and_add(&capture_order, 1));
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch_values, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	if (!capturing || !noting_switches)
+		return 0;
+	__u64 *last = switched_last();
+	if (BPF_CORE_READ(prev, mm))
+		switch_off(prev);
+	if (BPF_CORE_READ(next, mm))
+		switch_on(next);
+	if (last)
+		*last = *(volatile __u64 *)&capture_order - 1;
+	return 0;
+}
+
+#endif

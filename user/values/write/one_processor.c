@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* one_processor.c: see one_processor.h. A thread that was begun meanwhile gets what its process'
+ * first thread had. Children are found by their parents, as long as these live. */
+#include "user/values/write/one_processor.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESSORS = 8192, MASK_BYTES = PROCESSORS / 8, DEPTH = 16 };
+
+struct thread_mask {
+	pid_t tid;
+	uint8_t may_use[MASK_BYTES];
+};
+
+struct one_processor {
+	pid_t pid;
+	uint8_t one[MASK_BYTES];
+	struct thread_mask *threads; /* the first is the process' first */
+	size_t n, room;
+};
+
+static int get_mask(pid_t tid, uint8_t mask[MASK_BYTES])
+{
+	memset(mask, 0, MASK_BYTES);
+	return sched_getaffinity(tid, MASK_BYTES, (cpu_set_t *)mask) ? -errno : 0;
+}
+
+static int set_mask(pid_t tid, const uint8_t mask[MASK_BYTES])
+{
+	return sched_setaffinity(tid, MASK_BYTES, (const cpu_set_t *)mask) ? -errno : 0;
+}
+
+/* Calls @fn for each thread of @pid. Returns how many there were; or the first error of @fn. */
+static int each_thread(pid_t pid, int (*fn)(struct one_processor *p, pid_t tid),
+		       struct one_processor *p)
+{
+	char path[32];
+	struct dirent *e;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	while (dir && n >= 0 && (e = readdir(dir))) {
+		pid_t tid = atoi(e->d_name);
+		int err = tid > 0 ? fn(p, tid) : 0;
+
+		n = err ? err : n + (tid > 0);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Where the process ran last, if it may go on there; else the first that it may use. */
+static unsigned choose(pid_t pid, const uint8_t mask[MASK_BYTES])
+{
+	enum { PROCESSOR = 36 }; /* fields behind the state, of proc_pid_stat(5) */
+	char path[32], line[1024] = "";
+	unsigned last = PROCESSORS;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	if (f && fgets(line, sizeof(line), f)) {
+		char *at = strrchr(line, ')'); /* behind the name, which may hold anything */
+
+		for (int i = 0; at && i <= PROCESSOR; i++)
+			at = strchr(at + 1, ' ');
+		last = at ? (unsigned)atoi(at) : PROCESSORS;
+	}
+	if (f)
+		fclose(f);
+	if (last < PROCESSORS && mask[last / 8] >> last % 8 & 1)
+		return last;
+	for (last = 0; last < PROCESSORS - 1 && !(mask[last / 8] >> last % 8 & 1);)
+		last++;
+	return last;
+}
+
+static int note(struct one_processor *p, pid_t tid)
+{
+	if (p->n == p->room) {
+		size_t room = p->room ? 2 * p->room : 16;
+		struct thread_mask *threads = realloc(p->threads, room * sizeof(*threads));
+
+		if (!threads)
+			return -ENOMEM;
+		p->threads = threads;
+		p->room = room;
+	}
+	struct thread_mask *t = &p->threads[p->n];
+	t->tid = tid;
+	int err = get_mask(tid, t->may_use);
+	p->n += !err;
+	return err == -ESRCH ? 0 : err;
+}
+
+int one_processor_begin(pid_t pid, struct one_processor **out, struct pugmark_diag *diag)
+{
+	struct one_processor *p = calloc(1, sizeof(*p));
+	int err = p ? each_thread(pid, note, p) : -ENOMEM;
+
+	if (err >= 0 && !p->n)
+		err = -ESRCH;
+	if (err >= 0) {
+		unsigned cpu = choose(pid, p->threads[0].may_use);
+
+		p->pid = pid;
+		p->one[cpu / 8] = (uint8_t)(1 << cpu % 8);
+		err = 0;
+	}
+	for (size_t i = 0; !err && i < p->n; i++) {
+		err = set_mask(p->threads[i].tid, p->one);
+		err = err == -ESRCH ? 0 : err;
+	}
+	if (err) {
+		one_processor_end(p);
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"putting the threads of process %d on one processor: %s",
+					pid, strerror(-err));
+	}
+	*out = p;
+	return 0;
+}
+
+static int give_back(struct one_processor *p, pid_t tid)
+{
+	uint8_t now[MASK_BYTES];
+	const struct thread_mask *had = &p->threads[0];
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->threads[i].tid == tid)
+			had = &p->threads[i];
+	if (!get_mask(tid, now) && !memcmp(now, p->one, sizeof(now)))
+		set_mask(tid, had->may_use);
+	return 0;
+}
+
+static void give_back_to(struct one_processor *p, pid_t pid, int depth);
+
+/* The children of one thread. */
+static void give_back_to_children(struct one_processor *p, pid_t pid, pid_t tid, int depth)
+{
+	char path[64];
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tid);
+	FILE *f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &child) == 1)
+		give_back_to(p, child, depth + 1);
+	if (f)
+		fclose(f);
+}
+
+static void give_back_to(struct one_processor *p, pid_t pid, int depth)
+{
+	char path[32];
+	struct dirent *e;
+
+	/* Twice: a thread may have been begun meanwhile. */
+	each_thread(pid, give_back, p);
+	each_thread(pid, give_back, p);
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = depth < DEPTH ? opendir(path) : NULL;
+	while (dir && (e = readdir(dir)))
+		if (atoi(e->d_name) > 0)
+			give_back_to_children(p, pid, atoi(e->d_name), depth);
+	if (dir)
+		closedir(dir);
+}
+
+void one_processor_end(struct one_processor *p)
+{
+	if (!p)
+		return;
+	if (p->n && p->pid)
+		give_back_to(p, p->pid, 0);
+	free(p->threads);
+	free(p);
+}
