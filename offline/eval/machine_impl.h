@@ -76,7 +76,8 @@ struct value_machine {
 	struct value_block *table[TABLE]; /* by ip */
 	struct value_block **blocks;	  /* by number */
 	uint32_t n_blocks, room_blocks;
-	uint32_t live_from; /* all blocks before that are gone */
+	uint32_t *live; /* numbers of those that are not gone, room_blocks of them */
+	uint32_t n_live;
 	struct code_range *code;
 	size_t n_code;
 	uint64_t *places; /* a hash set; 0: free */

@@ -384,6 +384,22 @@ void value_memory_restore(struct value_memory *mem, const struct value_snapshot 
 	flush(mem->write);
 }
 
+void value_memory_move(struct value_memory *to, struct value_memory *from)
+{
+	value_pages_put(to, to->root);
+	value_regions_put(to->regions);
+	to->root = from->root;
+	to->regions = from->regions;
+	to->doubt = from->doubt;
+	to->n_shared = from->n_shared;
+	from->root = NULL;
+	from->regions = NULL;
+	flush(to->read);
+	flush(to->write);
+	flush(from->read);
+	flush(from->write);
+}
+
 int value_memory_init(struct value_memory *mem, value_fill_fn *fill, void *fill_ctx)
 {
 	memset(mem, 0, sizeof(*mem));

@@ -138,4 +138,8 @@ struct value_snapshot value_memory_snapshot(struct value_memory *mem);
 void value_memory_restore(struct value_memory *mem, const struct value_snapshot *snapshot);
 void value_memory_forget(struct value_memory *mem, struct value_snapshot *snapshot);
 
+/* What @from has is @to's from now on, and @from has nothing; snapshots of both stay with whom they
+ * are of. Their fill functions must fill alike. */
+void value_memory_move(struct value_memory *to, struct value_memory *from);
+
 #endif

@@ -57,11 +57,12 @@ static void forget_translations(struct value_machine *m)
 {
 	memset(m->table, 0, sizeof(m->table));
 	memset(m->jump_tables, 0, sizeof(m->jump_tables));
-	for (uint32_t i = m->live_from; i < m->n_blocks; i++) {
-		m->blocks[i]->link[0] = m->blocks[i]->link[1] = NULL;
-		m->blocks[i]->gone = true;
+	for (uint32_t i = 0; i < m->n_live; i++) {
+		struct value_block *b = m->blocks[m->live[i]];
+		b->link[0] = b->link[1] = NULL;
+		b->gone = true;
 	}
-	m->live_from = m->n_blocks;
+	m->n_live = 0;
 }
 
 static void take_out(struct value_machine *m, struct value_block *b)
@@ -77,21 +78,25 @@ static void take_out(struct value_machine *m, struct value_block *b)
 /* The same of the blocks that have the instruction at @addr alone. */
 static void forget_translation(struct value_machine *m, uint64_t addr)
 {
-	bool any = false;
-	for (uint32_t i = m->live_from; i < m->n_blocks; i++) {
-		struct value_block *b = m->blocks[i];
+	uint32_t kept = 0, n = m->n_live;
+	for (uint32_t i = 0; i < n; i++) {
+		struct value_block *b = m->blocks[m->live[i]];
 		const struct value_insn *last = &b->insns[b->n_insns - 1];
 		if (!b->gone && b->ip <= addr && addr < last->ip + last->len) {
 			take_out(m, b);
-			any = true;
+		} else {
+			m->live[kept++] = m->live[i];
 		}
 	}
-	if (!any)
+	m->n_live = kept;
+	if (kept == n)
 		return;
-	for (uint32_t i = m->live_from; i < m->n_blocks; i++)
+	for (uint32_t i = 0; i < kept; i++) {
+		struct value_block *b = m->blocks[m->live[i]];
 		for (int k = 0; k < 2; k++)
-			if (m->blocks[i]->link[k] && m->blocks[i]->link[k]->gone)
-				m->blocks[i]->link[k] = NULL;
+			if (b->link[k] && b->link[k]->gone)
+				b->link[k] = NULL;
+	}
 	for (int side = 0; side < VALUE_SIDES; side++)
 		for (int i = 0; i < JUMPS; i++)
 			if (m->jump_tables[side][i] && m->jump_tables[side][i]->gone)

@@ -148,9 +148,14 @@ static int add_block(struct value_machine *m, struct value_block *b)
 		if (!blocks)
 			return -1;
 		m->blocks = blocks;
+		uint32_t *live = realloc(m->live, room * sizeof(*live));
+		if (!live)
+			return -1;
+		m->live = live;
 		m->room_blocks = room;
 	}
 	b->number = m->n_blocks;
+	m->live[m->n_live++] = b->number;
 	m->blocks[m->n_blocks++] = b;
 	return 0;
 }

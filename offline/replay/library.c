@@ -195,11 +195,12 @@ enum { CLOCK_FRAME = 1024 /* bytes, of a function and what it calls */, CLOCK_OV
 static int signal_behind(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
-	if (!c || c->kind != CAPTURE_SIGNAL ||
+	bool switched = c && c->kind == CAPTURE_SWITCH;
+	if (!c || (c->kind != CAPTURE_SIGNAL && !switched) ||
 	    c->ip != run->libraries.vdso_range.start + CLOCK_OVER)
 		return VALUE_REPLAY_LIMIT;
 	run->next++;
-	return value_run_signal(run, c);
+	return switched ? VALUE_REPLAY_LIMIT : value_run_signal(run, c);
 }
 
 static int tell_time(struct value_run *run, const char *name)
@@ -211,6 +212,10 @@ static int tell_time(struct value_run *run, const char *name)
 	const char *by;
 	if (c && c->kind == CAPTURE_LOST)
 		return value_run_fail(run, "%lu records or more were lost", c->lost);
+	if (c && c->kind == CAPTURE_SWITCH && value_libraries_vdso(&run->libraries, c->ip, &by)) {
+		run->next++;
+		return VALUE_REPLAY_LIMIT;
+	}
 	if (c && c->kind == CAPTURE_SIGNAL && value_libraries_vdso(&run->libraries, c->ip, &by)) {
 		if (s->gpr[VALUE_RSP] - c->sp >= CLOCK_FRAME ||
 		    c->ip == run->libraries.vdso_range.start + CLOCK_OVER)
@@ -356,8 +361,8 @@ static bool is_interrupted(struct value_run *run, const struct capture *c)
 	enum { NEARBY = 4096, FRAME = 1024 };
 	static const uint8_t kept[] = {VALUE_RBX, VALUE_RBP, 12, 13, 14, 15};
 	const struct value_state *s = value_machine_state(run->machine);
-	if (!c || c->kind != CAPTURE_SIGNAL || c->ip - s->rip + NEARBY >= 2 * NEARBY ||
-	    s->gpr[VALUE_RSP] - c->sp >= FRAME)
+	if (!c || (c->kind != CAPTURE_SIGNAL && c->kind != CAPTURE_SWITCH) ||
+	    c->ip - s->rip + NEARBY >= 2 * NEARBY || s->gpr[VALUE_RSP] - c->sp >= FRAME)
 		return false;
 	for (unsigned i = 0; i < sizeof(kept); i++)
 		if (!value_quality(run->machine, 1ull << kept[i]) &&
@@ -375,6 +380,8 @@ static int at_place(struct value_run *run)
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;
 	}
+	if (value_run_switched(run))
+		return run->ended;
 	if (c && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] && c->kind == CAPTURE_SIGNAL) {
 		bool same = true;
 		for (unsigned i = 0; i < 16; i++)
@@ -466,9 +473,10 @@ static int one_stop(struct value_run *run)
 	case VALUE_STOP_SYSCALL:
 		c = value_run_record(run);
 		if (c && c->kind != CAPTURE_KERNEL && c->kind != CAPTURE_END &&
-		    c->kind != CAPTURE_EXEC)
+		    c->kind != CAPTURE_EXEC && c->kind != CAPTURE_SWITCH)
 			return go_blind(run, "a system call whose record is not the next");
-		if (c && run->supposition.holds && !value_run_same_call(run, c))
+		if (c && c->kind != CAPTURE_SWITCH && run->supposition.holds &&
+		    !value_run_same_call(run, c))
 			return go_blind(run, "a system call that is not the one recorded");
 		return value_run_syscall(run);
 	case VALUE_STOP_CHANCE:

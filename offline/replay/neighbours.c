@@ -10,15 +10,14 @@
  * While no neighbour is awake, nothing but this task and the kernel writes to memory, and all is as
  * it would be with one thread. (A task of another process that writes into this one, as a debugger
  * does, is awake while it does.) While one is, what is read may be another one's: nothing in memory
- * is better than assumed. What neighbours have mapped is mapped here at the next record. */
+ * is better than assumed. What neighbours have mapped is mapped here at the next record.
+ *
+ * A thread that has lost the processor sleeps as well, where that was recorded (SWITCH). As long as
+ * no two threads are awake at once, threads.c executes them all, and none of this is needed. */
 #include "offline/replay/replay_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-struct span {
-	uint64_t from, to; /* of the order */
-};
 
 struct neighbours {
 	struct span *awake; /* by from, no two touch */
@@ -77,6 +76,21 @@ static bool was_asleep(const struct capture *start)
 	return value_run_restarted((int64_t)start->regs[VALUE_RAX]);
 }
 
+bool value_waking_next(struct waking *w, const struct capture *c, struct span *out)
+{
+	bool asleep = (c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH) && c->entered;
+	bool ends = w->awake && (asleep || c->kind == CAPTURE_END);
+	if (ends)
+		*out = (struct span){w->since, asleep ? c->entered : c->order};
+	/* What began before anything was captured has told nothing of its beginning. */
+	bool slept = (c->kind == CAPTURE_KERNEL && !w->known) || c->kind == CAPTURE_SWITCH;
+	if (asleep || slept || !w->awake)
+		w->since = c->order;
+	w->awake = c->kind == CAPTURE_START ? !was_asleep(c) : c->kind != CAPTURE_END;
+	w->known = w->awake;
+	return ends;
+}
+
 static int add_neighbour(struct neighbours *n, const struct captures *captures, uint32_t task)
 {
 	struct captures_iter *iter;
@@ -84,24 +98,17 @@ static int add_neighbour(struct neighbours *n, const struct captures *captures, 
 	if (err)
 		return err;
 	struct capture c;
-	uint64_t since = 0;
-	bool awake = false, known = false;
+	struct waking waking = {0};
+	struct span span;
 	bool fine = true;
 	while (fine && (more = captures_next(iter, &c)) == 1) {
-		bool asleep = c.kind == CAPTURE_KERNEL && c.entered;
 		fine = add_mapping(n, &c);
-		if (awake && (asleep || c.kind == CAPTURE_END))
-			fine &= add_span(n, since, asleep ? c.entered : c.order);
-		/* What began before anything was captured has told nothing of its beginning. */
-		bool slept = c.kind == CAPTURE_KERNEL && !known;
-		if (asleep || slept || !awake)
-			since = c.order;
-		awake = c.kind == CAPTURE_START ? !was_asleep(&c) : c.kind != CAPTURE_END;
-		known = awake;
+		if (value_waking_next(&waking, &c, &span))
+			fine &= add_span(n, span.from, span.to);
 	}
 	captures_iter_free(iter);
-	if (awake)
-		fine &= add_span(n, since, UINT64_MAX);
+	if (waking.awake)
+		fine &= add_span(n, waking.since, UINT64_MAX);
 	return more < 0 ? more : fine ? 0 : -ENOMEM;
 }
 
@@ -265,7 +272,22 @@ static uint64_t until(const struct value_run *run, uint64_t i)
 	const struct capture *c = value_run_record_at(run, i);
 	if (!c)
 		return UINT64_MAX;
-	return c->kind == CAPTURE_KERNEL && c->entered ? c->entered : c->order;
+	bool lasts = c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH;
+	return lasts && c->entered ? c->entered : c->order;
+}
+
+/* What happened between two records of the run is told by what each of them has done, or is not
+ * known. */
+static int meet(struct value_run *run, uint64_t from, uint64_t now)
+{
+	bool met = is_awake(run->neighbours, from, now);
+	run->met |= met ? VALUE_MET_BEFORE : 0;
+	int stop = value_threads_until(run, now);
+	if (stop != VALUE_REPLAY_LIMIT || value_threads_together(run) || !met)
+		return stop;
+	value_memory_assume_all(&run->memory);
+	uint64_t executed = value_threads_executed(run);
+	return map_as_they_did(run, from > executed ? from : executed, now);
 }
 
 int value_run_neighbours(struct value_run *run)
@@ -279,14 +301,10 @@ int value_run_neighbours(struct value_run *run)
 	from = from < run->born ? run->born : from;
 	uint64_t now = after(run, run->next);
 	run->looked = run->next;
-	if (is_awake(n, from, now)) {
-		value_memory_assume_all(&run->memory);
-		run->met |= VALUE_MET_BEFORE;
-		int stop = map_as_they_did(run, from, now);
-		if (stop != VALUE_REPLAY_LIMIT)
-			return stop;
-	}
-	bool crowded = is_awake(n, now, until(run, run->next));
+	int stop = meet(run, from, now);
+	if (stop != VALUE_REPLAY_LIMIT)
+		return stop;
+	bool crowded = !value_threads_together(run) && is_awake(n, now, until(run, run->next));
 	run->met |= crowded ? VALUE_MET_DURING : 0;
 	value_memory_crowd(&run->memory, crowded);
 	return VALUE_REPLAY_LIMIT;

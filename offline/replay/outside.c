@@ -75,8 +75,10 @@ static void take_frame(struct value_run *run, uint64_t sp)
 /* A handler begins: the kernel has put its frame onto the stack, perhaps another one. */
 static void make_frame(struct value_run *run, const struct capture *c)
 {
-	const struct capture *before =
-		run->next > 1 ? kept_records_at(run->records, run->next - 2) : NULL;
+	uint64_t i = run->next > 1 ? run->next - 2 : 0;
+	const struct capture *before = run->next > 1 ? kept_records_at(run->records, i) : NULL;
+	while (i && before->kind == CAPTURE_SWITCH)
+		before = kept_records_at(run->records, --i);
 	if (!before || before->kind != CAPTURE_SIGNAL)
 		return;
 	uint64_t len = SIGNAL_FRAME, top = before->sp - RED_ZONE;
@@ -205,17 +207,32 @@ bool value_run_same_call(const struct value_run *run, const struct capture *c)
 	return same;
 }
 
+/* The next record but of losses of the processor. */
+static const struct capture *next_but_switches(const struct value_run *run)
+{
+	uint64_t i = run->next;
+	const struct capture *c;
+	while ((c = value_run_record_at(run, i)) && c->kind == CAPTURE_SWITCH)
+		i++;
+	return c;
+}
+
 int value_run_syscall(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
 
 	if (run->turned)
 		return value_run_turned_call(run);
+	for (; c && c->kind == CAPTURE_SWITCH && c->order != CAPTURE_NEVER;
+	     c = value_run_record(run))
+		if (value_run_switched_before(run, c))
+			return VALUE_REPLAY_LIMIT;
 	if (c && (c->kind == CAPTURE_END || c->kind == CAPTURE_EXEC)) {
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;
 	}
-	if (!c) { /* the recording ends while the call lasts */
+	/* The recording ends while the call lasts. */
+	if (!c || c->kind == CAPTURE_SWITCH) {
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;
 	}
@@ -229,15 +246,21 @@ int value_run_syscall(struct value_run *run)
 				      c->ip);
 	if (c->nr == SYS_ARCH_PRCTL && c->args[0] == SHADOW_STACK_ON && !c->result)
 		return value_run_fail(run, "its shadow stack, switched on here, is not followed");
+	bool shares = shares_memory(run, c);
+	if (shares && run->threads)
+		value_memory_assume_all(&run->memory);
+	int stop = value_threads_call(run, c);
+	if (stop != VALUE_REPLAY_LIMIT)
+		return stop;
 	value_run_agreed(run, c);
 	run->next++;
 	value_set_gpr(run->machine, VALUE_RAX, c->result, VALUE_EXACT);
 	int err = value_run_kernel(run, c);
-	if (!err && shares_memory(run, c))
+	if (!err && shares)
 		value_memory_assume_all(&run->memory);
 	if (c->nr == SYS_RT_SIGRETURN)
 		value_run_sigreturn(run, c);
-	const struct capture *next = value_run_record(run);
+	const struct capture *next = next_but_switches(run);
 	/* Without a handler the call is made again at once. */
 	if (value_run_restarted(c->result) && next && next->kind == CAPTURE_KERNEL) {
 		value_machine_state(run->machine)->rip -= SYSCALL_BYTES;
@@ -274,6 +297,7 @@ int value_run_outside(struct value_run *run)
 	case CAPTURE_SIGNAL:
 		return value_run_signal(run, c);
 	case CAPTURE_FORK:
+	case CAPTURE_SWITCH:
 	case CAPTURE_INSN: /* of a traced module's code that is entered unseen: nothing to lead */
 		return VALUE_REPLAY_LIMIT;
 	case CAPTURE_END:

@@ -216,8 +216,10 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 int value_run_map(struct value_run *run, const struct capture *c)
 {
 	int err = take_mapping(run, c);
-	if (!err && c->map_op != MAP_NONE)
+	if (!err && c->map_op != MAP_NONE) {
+		value_threads_mapped(run);
 		err = value_run_code(run);
+	}
 	return err;
 }
 
@@ -233,6 +235,10 @@ int value_run_kernel(struct value_run *run, const struct capture *c)
 	enum { SYS_ARCH_PRCTL = 158, SYS_RSEQ = 334, ERROR_MOST = 4095 };
 	enum { SET_GS = 0x1001, SET_FS = 0x1002 }; /* ARCH_SET_GS, ARCH_SET_FS */
 	int err = value_run_map(run, c);
+	/* There the kernel writes from now on whenever it likes; of which processor it is, each
+	 * time is told, or none. */
+	if (c->nr == SYS_RSEQ && !c->result && c->args[1] < VALUE_PAGE)
+		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
 	err = err ? err : value_run_ranges(run, c);
 	bool failed = c->result < 0 && c->result >= -ERROR_MOST;
 	if (!failed && syscall_writes_untold(c->nr))
@@ -241,9 +247,6 @@ int value_run_kernel(struct value_run *run, const struct capture *c)
 		value_machine_state(run->machine)->gpr[VALUE_FS] = c->args[1];
 	if (c->nr == SYS_ARCH_PRCTL && !c->result && c->args[0] == SET_GS)
 		value_machine_state(run->machine)->gpr[VALUE_GS] = c->args[1];
-	/* There the kernel writes from now on whenever it likes. */
-	if (c->nr == SYS_RSEQ && !c->result && c->args[1] < VALUE_PAGE)
-		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
 	value_run_tell(run, VALUE_CROSSING_KERNEL, c, NULL);
 	return err == -ENOMEM ? err : 0;
 }
@@ -272,7 +275,7 @@ bool value_run_is_lost(const struct value_run *run)
 		return false;
 	uint64_t i = run->next;
 	const struct capture *c = value_run_record_at(run, i);
-	while (c && c->kind == CAPTURE_KERNEL)
+	while (c && (c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH))
 		c = value_run_record_at(run, ++i);
 	return !c || c->kind != CAPTURE_RESULT || c->sp != call->sp + sizeof(call->ret) ||
 	       value_run_place_ip(run, c, run->replay->places[c->place].site_next) != call->ret;
@@ -316,10 +319,21 @@ bool value_run_ends(struct value_run *run, const struct capture *c)
 	       (value_run_agrees(run, c) || behind_syscall(run, c->ip));
 }
 
+/* In the midst of a string instruction, which is executed as a whole, its registers are others. */
+uint32_t value_run_told_there(struct value_run *run, const struct capture *c)
+{
+	const uint32_t moved = 1 << VALUE_RCX | 1 << VALUE_RSI | 1 << VALUE_RDI;
+	if (c->kind != CAPTURE_SWITCH)
+		return c->known;
+	const struct value_insn *insn = value_machine_insn(run->machine, c->ip);
+	return c->known & ~(insn && insn->kind == VALUE_INSN_STRING ? moved : 0);
+}
+
 int value_run_expect(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
-	bool anywhere = c && (c->kind == CAPTURE_SIGNAL || c->kind == CAPTURE_END) &&
+	bool found = c && (c->kind == CAPTURE_SIGNAL || c->kind == CAPTURE_SWITCH);
+	bool anywhere = (found || (c && c->kind == CAPTURE_END)) &&
 			value_machine_is_code(run->machine, c->ip);
 	if (!anywhere)
 		return value_machine_expect(run->machine, 0, NULL, 0);
@@ -327,7 +341,7 @@ int value_run_expect(struct value_run *run)
 	uint64_t regs[16];
 	memcpy(regs, c->regs, sizeof(regs));
 	regs[VALUE_RSP] = c->sp;
-	uint16_t known = 1 << VALUE_RSP | (c->kind == CAPTURE_SIGNAL ? c->known : 0);
+	uint16_t known = 1 << VALUE_RSP | (found ? value_run_told_there(run, c) : 0);
 	return value_machine_expect(run->machine, c->ip, regs, known);
 }
 

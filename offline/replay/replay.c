@@ -36,10 +36,12 @@ static int check(struct value_run *run, const struct capture *c)
 }
 
 /* Rip is at a place. Its record, if it has one, is taken and checked. */
-static int at_place(struct value_run *run)
+static int meet_place(struct value_run *run)
 {
 	struct value_state *s = value_machine_state(run->machine);
 	const struct capture *c = value_run_record(run);
+	if (value_run_switched(run))
+		return run->ended;
 	bool expected = run->expected == s->rip;
 	if (expected)
 		run->expected = 0;
@@ -83,6 +85,14 @@ static int at_place(struct value_run *run)
 	value_run_registers(run, c);
 	value_run_agreed(run, c);
 	return value_run_ranges(run, c) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
+}
+
+static int at_place(struct value_run *run)
+{
+	int stop = meet_place(run);
+	if (stop == VALUE_REPLAY_LIMIT)
+		value_run_switched_behind(run);
+	return stop == VALUE_REPLAY_LIMIT ? run->ended : stop;
 }
 
 /* Of what the instruction writes that is known which the record tells. */

@@ -2,7 +2,8 @@
 /* replay_impl.h: what the files of a replay share. replay.c leads the evaluator through traced
  * code, library.c through that of libraries, outside.c from record to record where nothing is
  * executed; calls.c keeps the calls that are open between them, records.c applies records,
- * own_code.c knows what is code, turned.c answers runs that go another way, replay_open.c begins
+ * own_code.c knows what is code, neighbours.c and threads.c what other
+ * threads do, turned.c answers runs that go another way, replay_open.c begins
  * runs, snapshots.c keeps their moments and seek.c goes to any. */
 #ifndef OFFLINE_REPLAY_REPLAY_IMPL_H
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
@@ -69,6 +70,11 @@ struct run_snapshot {
 	struct interrupted *signals;
 	size_t n_signals;
 	struct residues residues;
+	/* Of the other threads, which have no memory of their own; NULL: none is executed. */
+	struct run_snapshot *others;
+	size_t n_others;
+	bool waits, unborn;
+	uint64_t executed; /* what they did, up to there in the order */
 };
 
 /* What xsavec has put into memory, until xrstor takes it back. */
@@ -92,8 +98,19 @@ struct variant {
 	struct residue_call call;
 };
 
+/* A time in the order over all tasks, and how a task's records tell when it was awake: of each that
+ * is fed, in order, whether a span ends there. Zeroed at first; at the end it may be awake. */
+struct span {
+	uint64_t from, to;
+};
+struct waking {
+	uint64_t since;
+	bool awake, known;
+};
+
 #define NEVER_LOOKED UINT64_MAX
 struct neighbours;
+struct value_threads;
 struct turned;
 
 /* From when to when, in the order over all tasks, a task of process @pid wrote into another one. */
@@ -130,10 +147,16 @@ struct value_run {
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
 	unsigned met;	 /* of enum value_met, since it was asked last */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
-	uint64_t stop_behind;	       /* 0: nowhere; else stop when @next is that */
-	uint64_t expected; /* address of a place whose record was taken already, 0: none */
-	uint64_t heap_end; /* 0: there is no heap yet */
-	uint64_t xstate;   /* components that the processor had switched on: XCR0 */
+	struct value_threads *threads; /* NULL: it is executed alone */
+	bool led;	      /* it goes on when another one of them, that was asked for, says so */
+	bool waits;	      /* then: in a system call, whose record comes later in the order */
+	bool is_over;	      /* the call that it waited in */
+	bool unborn;	      /* no thread has made it yet */
+	uint64_t maps;	      /* of all threads that its code is of */
+	uint64_t stop_behind; /* 0: nowhere; else stop when @next is that */
+	uint64_t expected;    /* address of a place whose record was taken already, 0: none */
+	uint64_t heap_end;    /* 0: there is no heap yet */
+	uint64_t xstate;      /* components that the processor had switched on: XCR0 */
 	struct library_writes *writes; /* NULL: nobody has ever asked */
 	struct turned *turned;	       /* NULL: the run goes the way that was recorded (turn.h) */
 	bool outside, in_library;
@@ -214,6 +237,43 @@ void value_run_note_supposed(struct value_run *run);
  */
 void value_run_agreed(struct value_run *run, const struct capture *c);
 
+/* neighbours.c */
+bool value_waking_next(struct waking *w, const struct capture *c, struct span *out);
+
+/* threads.c: the threads of a process as one. Those that return int: an enum value_replay_stop. */
+enum { VALUE_REPLAY_WAITS = 100 }; /* a thread that is led is in a system call */
+/* Of @run, which has no state yet: all others are made, and those that were there at the start
+ * begin. 0 or -ENOMEM; without memory for more, or where they cannot be told, run->threads is NULL.
+ */
+int value_threads_new(struct value_run *run, uint32_t task);
+void value_threads_free(struct value_run *run);
+/* Whether all of them are executed: then nothing but these and the kernel writes to memory, and the
+ * moment up to which they were is that of the run, or else the one up to which they were. */
+bool value_threads_together(const struct value_run *run);
+uint64_t value_threads_executed(const struct value_run *run);
+/* The others are executed up to that moment of the order, or no longer all of them. */
+int value_threads_until(struct value_run *run, uint64_t moment);
+/* @run is in the system call that @c tells of the end of. */
+int value_threads_call(struct value_run *run, const struct capture *c);
+/* They are executed no more: what they write is not known. */
+void value_threads_part(struct value_run *run);
+/* The mappings have changed. */
+void value_threads_mapped(struct value_run *run);
+/* run_make.c: a run without a state; the state that START tells. */
+int value_run_make(struct value_replay *replay, uint32_t task, struct value_run **out);
+int value_run_start(struct value_run *run, struct pugmark_diag *diag);
+/* A thread begins as @maker is, in the system call that @c tells of the end of. */
+bool value_run_begin_thread(struct value_run *run, struct value_run *maker,
+			    const struct capture *c);
+/* It has the stack and the thread pointer that the call gave it, of arguments in @memory. */
+void value_run_take_thread(struct value_run *run, struct value_memory *memory,
+			   const struct capture *c);
+/* Whether the system call makes a task. */
+bool value_run_forks(const struct capture *c);
+/* snapshots.c: all but memory, and what others are. False: memory is out. */
+bool value_run_take(struct value_run *run, struct run_snapshot *out);
+bool value_run_put(struct value_run *run, const struct run_snapshot *s);
+
 /* neighbours.c: fills replay->outer. 0 or -ENOMEM. */
 int value_neighbours_outer(struct value_replay *replay);
 
@@ -257,6 +317,16 @@ bool value_run_agrees(const struct value_run *run, const struct capture *c);
  */
 bool value_run_ends(struct value_run *run, const struct capture *c);
 int value_run_signal(struct value_run *run, const struct capture *c);
+/* switches.c: whether the task lost the processor at this very moment: that record is taken. The
+ * place is met once more then, for what else is recorded there. */
+bool value_run_switched(struct value_run *run);
+/* At a system call, before a record of such a loss: whether it was here, so that the call comes
+ * once more. Else it was not found where it was, and who else executed meanwhile is not known. */
+bool value_run_switched_before(struct value_run *run, const struct capture *c);
+/* What the record of a signal or a loss of the processor tells of the registers there. */
+uint32_t value_run_told_there(struct value_run *run, const struct capture *c);
+/* The same behind the record of a place that was met: those are taken, and the place is left. */
+void value_run_switched_behind(struct value_run *run);
 void value_run_sigreturn(struct value_run *run, const struct capture *c);
 /* The evaluator is behind a system call. Whether the record @c may be of it: the place, the stack
  * pointer, number and arguments are the same, as far as they are exact. */

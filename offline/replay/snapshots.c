@@ -3,7 +3,7 @@
  * instructions; when there are SNAPSHOTS_MAX of them, every other one is given up and the distance
  * doubles, so that both memory and the way from the nearest one stay bounded. A few more are taken
  * where somebody looks around. */
-#include "offline/replay/replay_impl.h"
+#include "offline/replay/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,9 @@ enum { SNAPSHOTS_MAX = 256 };
 
 void value_run_drop(struct value_run *run, struct run_snapshot *snapshot)
 {
+	for (size_t i = 0; i < snapshot->n_others; i++)
+		value_run_drop(run, &snapshot->others[i]);
+	free(snapshot->others);
 	value_memory_forget(&run->memory, &snapshot->memory);
 	free(snapshot->calls);
 	free(snapshot->signals);
@@ -37,7 +40,7 @@ static void thin_out(struct value_run *run)
 	run->snapshot_every *= 2;
 }
 
-static bool take(struct value_run *run, struct run_snapshot *out)
+bool value_run_take(struct value_run *run, struct run_snapshot *out)
 {
 	uint64_t assumed, unknown;
 	value_machine_inexact(run->machine, &assumed, &unknown);
@@ -62,10 +65,40 @@ static bool take(struct value_run *run, struct run_snapshot *out)
 		.signals = copy(run->signals, run->n_signals * sizeof(*run->signals)),
 		.n_signals = run->n_signals,
 		.residues = run->residues,
+		.waits = run->waits,
+		.unborn = run->unborn,
 	};
 	if (!s.calls || !s.signals) {
 		free(s.calls);
 		free(s.signals);
+		return false;
+	}
+	*out = s;
+	return true;
+}
+
+static bool keep_others(struct value_run *run, struct run_snapshot *s)
+{
+	struct value_threads *t = run->threads;
+	if (!value_threads_together(run))
+		return true;
+	s->others = calloc(t->n, sizeof(*s->others));
+	s->executed = t->executed;
+	for (size_t i = 1; s->others && i < t->n; i++) {
+		if (!value_run_take(t->at[i], &s->others[s->n_others]))
+			return false;
+		s->n_others++;
+	}
+	return s->others;
+}
+
+static bool take(struct value_run *run, struct run_snapshot *out)
+{
+	struct run_snapshot s;
+	if (!value_run_take(run, &s))
+		return false;
+	if (!keep_others(run, &s)) {
+		value_run_drop(run, &s);
 		return false;
 	}
 	s.memory = value_memory_snapshot(&run->memory);
@@ -101,7 +134,7 @@ bool value_run_keep_near(struct value_run *run)
 	return true;
 }
 
-bool value_run_go_back(struct value_run *run, const struct run_snapshot *s)
+bool value_run_put(struct value_run *run, const struct run_snapshot *s)
 {
 	struct open_call *calls = copy(s->calls, s->n_calls * sizeof(*calls));
 	struct interrupted *signals = copy(s->signals, s->n_signals * sizeof(*signals));
@@ -126,14 +159,37 @@ bool value_run_go_back(struct value_run *run, const struct run_snapshot *s)
 	run->supposition = s->supposition;
 	run->looked = s->looked;
 	run->residues = s->residues;
-	value_memory_crowd(&run->memory, s->crowded);
+	run->waits = s->waits;
+	run->unborn = s->unborn;
 	value_machine_supposed(run->machine);
 	run->ended = 0;
-	value_memory_restore(&run->memory, &s->memory);
 	*value_machine_state(run->machine) = s->state;
 	*value_machine_known(run->machine) = s->known;
 	value_machine_set_count(run->machine, s->count);
 	value_machine_set_inexact(run->machine, s->assumed, s->unknown);
+	return true;
+}
+
+static bool put_others(struct value_run *run, const struct run_snapshot *s)
+{
+	struct value_threads *t = run->threads;
+	bool fine = true;
+	if (!t)
+		return true;
+	t->apart = !s->others;
+	t->executed = s->executed;
+	run->maps = ++t->maps;
+	for (size_t i = 0; i < s->n_others; i++)
+		fine &= value_run_put(t->at[i + 1], &s->others[i]);
+	return fine;
+}
+
+bool value_run_go_back(struct value_run *run, const struct run_snapshot *s)
+{
+	if (!value_run_put(run, s) || !put_others(run, s))
+		return false;
+	value_memory_crowd(&run->memory, s->crowded);
+	value_memory_restore(&run->memory, &s->memory);
 	return !value_run_code(run);
 }
 

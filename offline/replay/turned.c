@@ -201,7 +201,7 @@ static const struct capture *next_answer(struct value_run *run, uint64_t *number
 	const struct capture *c;
 	for (uint64_t i = run->next; (c = value_run_record_at(run, i)); i++) {
 		bool skip = c->kind == CAPTURE_ENTER || c->kind == CAPTURE_RESULT ||
-			    c->kind == CAPTURE_INSN ||
+			    c->kind == CAPTURE_INSN || c->kind == CAPTURE_SWITCH ||
 			    (c->kind == CAPTURE_KERNEL && prints(c->nr, c->args));
 		if (!skip) {
 			*number = i;
