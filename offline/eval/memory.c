@@ -368,6 +368,11 @@ void value_memory_forget(struct value_memory *mem, struct value_snapshot *snapsh
 	/* Pages may be this memory's own again; that is seen at their next lookup. */
 }
 
+bool value_memory_is_as(const struct value_memory *mem, const struct value_snapshot *snapshot)
+{
+	return value_pages_same(mem->root, snapshot->root);
+}
+
 void value_memory_restore(struct value_memory *mem, const struct value_snapshot *snapshot)
 {
 	struct value_node *root = mem->root;

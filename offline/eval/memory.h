@@ -137,6 +137,8 @@ struct value_snapshot value_memory_snapshot(struct value_memory *mem);
 /* Goes back, or forward, to @snapshot, which stays valid. */
 void value_memory_restore(struct value_memory *mem, const struct value_snapshot *snapshot);
 void value_memory_forget(struct value_memory *mem, struct value_snapshot *snapshot);
+/* Whether all bytes are as they were then, whatever is known of them. */
+bool value_memory_is_as(const struct value_memory *mem, const struct value_snapshot *snapshot);
 
 /* What @from has is @to's from now on, and @from has nothing; snapshots of both stay with whom they
  * are of. Their fill functions must fill alike. */

@@ -181,3 +181,21 @@ void value_pages_put(struct value_memory *mem, struct value_node *root)
 {
 	node_put(mem, root, 0);
 }
+
+static bool nodes_same(const struct value_node *a, const struct value_node *b, int level)
+{
+	bool same = true;
+	for (unsigned i = 0; same && a && b && a != b && i < FANOUT; i++) {
+		const struct value_page *x = a->child[i], *y = b->child[i];
+		if (x == y || !x || !y)
+			continue;
+		same = level == LEVELS - 1 ? !memcmp(x->bytes, y->bytes, VALUE_PAGE)
+					   : nodes_same(a->child[i], b->child[i], level + 1);
+	}
+	return same;
+}
+
+bool value_pages_same(const struct value_node *a, const struct value_node *b)
+{
+	return nodes_same(a, b, 0);
+}

@@ -34,6 +34,8 @@ bool value_page_is_own(const struct value_memory *mem, uint64_t addr);
 void **value_page_slot(struct value_memory *mem, uint64_t addr);
 /* Gives up the pages in [@start, @end). 0 or -ENOMEM: some are there still. */
 int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end);
+/* Whether two trees have the same bytes; a page that one of them has not touched is as it was. */
+bool value_pages_same(const struct value_node *a, const struct value_node *b);
 /* Takes, and gives up, one reference to a tree; NULL is none. */
 void value_pages_hold(struct value_node *root);
 void value_pages_put(struct value_memory *mem, struct value_node *root);

@@ -194,13 +194,15 @@ enum { CLOCK_FRAME = 1024 /* bytes, of a function and what it calls */, CLOCK_OV
  */
 static int signal_behind(struct value_run *run)
 {
-	const struct capture *c = value_run_record(run);
-	bool switched = c && c->kind == CAPTURE_SWITCH;
-	if (!c || (c->kind != CAPTURE_SIGNAL && !switched) ||
-	    c->ip != run->libraries.vdso_range.start + CLOCK_OVER)
-		return VALUE_REPLAY_LIMIT;
-	run->next++;
-	return switched ? VALUE_REPLAY_LIMIT : value_run_signal(run, c);
+	const struct capture *c;
+	while ((c = value_run_record(run)) &&
+	       (c->kind == CAPTURE_SIGNAL || c->kind == CAPTURE_SWITCH) &&
+	       c->ip == run->libraries.vdso_range.start + CLOCK_OVER) {
+		run->next++;
+		if (c->kind == CAPTURE_SIGNAL)
+			return value_run_signal(run, c);
+	}
+	return VALUE_REPLAY_LIMIT;
 }
 
 static int tell_time(struct value_run *run, const char *name)

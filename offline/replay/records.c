@@ -227,6 +227,10 @@ bool value_run_told_time(const struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
 	const char *by;
+	/* There it may have lost the processor before. */
+	for (uint64_t i = run->next;
+	     c && c->kind == CAPTURE_SWITCH && value_libraries_vdso(&run->libraries, c->ip, &by);)
+		c = value_run_record_at(run, ++i);
 	return c && c->kind == CAPTURE_KERNEL && value_libraries_vdso(&run->libraries, c->ip, &by);
 }
 

@@ -1,10 +1,62 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* switches.c: where a task lost the processor in user mode, found again by its registers. What it
  * executes between two such records nobody else has seen, and it has seen nobody else. A place that
- * is met once more with the same registers, as a loop that waits does, is taken the first time. */
+ * is met once more with the same registers, as in a loop that waits, is taken the first time. If
+ * the loop has changed memory by then, how often it did is not known. */
 #include "offline/replay/replay_impl.h"
 
-static bool take_switch(struct value_run *run)
+enum { LOOK_INSNS = 20000 };
+
+/* Goes on alone from where the task lost the processor, as it may have done: whether it comes there
+ * once more, with other memory. */
+static bool comes_back_changed(struct value_run *run, const struct capture *here,
+			       const struct value_snapshot *memory)
+{
+	struct value_machine *m = run->machine;
+	const struct value_state *s = value_machine_state(m);
+	uint64_t place = s->rip, count = value_machine_count(m);
+	enum value_side other = value_machine_side_now(m) == VALUE_SIDE_TRACED ? VALUE_SIDE_LIBRARY
+									       : VALUE_SIDE_TRACED;
+	if (value_machine_expect(m, place, here->regs, here->known & 0xffff))
+		return true;
+	for (;;) {
+		enum value_stop stop = value_machine_run(m, count + LOOK_INSNS, NULL);
+		if (stop == VALUE_STOP_PLACE && s->rip == place && value_run_agrees(run, here))
+			return !value_memory_is_as(&run->memory, memory);
+		bool on = stop == VALUE_STOP_PLACE;
+		if (stop == VALUE_STOP_OUTSIDE && value_machine_has_code(m, s->rip, other)) {
+			enum value_side now = value_machine_side_now(m);
+			value_machine_side(m, other);
+			other = now;
+			on = true;
+		}
+		if (!on || value_machine_count(m) >= count + LOOK_INSNS)
+			return false;
+	}
+}
+
+static bool is_ambiguous(struct value_run *run, const struct capture *here)
+{
+	struct value_machine *m = run->machine;
+	struct value_state state = *value_machine_state(m);
+	struct value_known known = *value_machine_known(m);
+	enum value_side side = value_machine_side_now(m);
+	uint64_t assumed, unknown, count = value_machine_count(m);
+	value_machine_inexact(m, &assumed, &unknown);
+	struct value_snapshot memory = value_memory_snapshot(&run->memory);
+	bool changed = comes_back_changed(run, here, &memory);
+	value_memory_restore(&run->memory, &memory);
+	value_memory_forget(&run->memory, &memory);
+	value_machine_side(m, side);
+	*value_machine_state(m) = state;
+	*value_machine_known(m) = known;
+	value_machine_set_count(m, count);
+	value_machine_set_inexact(m, assumed, unknown);
+	value_machine_supposed(m);
+	return changed;
+}
+
+static bool take_switch(struct value_run *run, struct capture *out)
 {
 	const struct value_state *s = value_machine_state(run->machine);
 	const struct capture *c = value_run_record(run);
@@ -19,6 +71,7 @@ static bool take_switch(struct value_run *run)
 	value_run_registers(run, &here);
 	value_run_agreed(run, &here);
 	value_run_ranges(run, &here);
+	*out = here;
 	if (here.order >= CAPTURE_NEVER)
 		run->ended = VALUE_REPLAY_END;
 	return true;
@@ -27,15 +80,19 @@ static bool take_switch(struct value_run *run)
 bool value_run_switched(struct value_run *run)
 {
 	struct value_machine *m = run->machine;
-	bool switched = take_switch(run);
-	if (switched)
-		value_machine_set_count(m, value_machine_count(m));
-	return switched;
+	struct capture here;
+	if (!take_switch(run, &here))
+		return false;
+	if (value_threads_together(run) && is_ambiguous(run, &here))
+		value_memory_assume_all(&run->memory);
+	value_machine_set_count(m, value_machine_count(m));
+	return true;
 }
 
 void value_run_switched_behind(struct value_run *run)
 {
-	while (!run->ended && !run->outside && take_switch(run))
+	struct capture here;
+	while (!run->ended && !run->outside && take_switch(run, &here))
 		;
 }
 

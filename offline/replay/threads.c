@@ -82,6 +82,7 @@ static bool is_uncertain(const struct value_run *m)
 
 int value_threads_step(struct value_threads *t, struct value_run *m)
 {
+	uint64_t next = m->next;
 	int stop;
 	if (value_threads_hand_over(t, m))
 		return VALUE_REPLAY_NO_MEMORY;
@@ -96,6 +97,8 @@ int value_threads_step(struct value_threads *t, struct value_run *m)
 	}
 	if (is_uncertain(m))
 		value_memory_assume_all(&m->memory);
+	if (stop == VALUE_REPLAY_LIMIT && m->next == next)
+		return VALUE_REPLAY_GAP;
 	return stop == VALUE_REPLAY_WAITS || stop == VALUE_REPLAY_END ? VALUE_REPLAY_LIMIT : stop;
 }
 

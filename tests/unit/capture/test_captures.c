@@ -39,7 +39,7 @@ static struct capture any_capture(uint32_t i)
 {
 	struct capture c = {.place = CAPTURE_NONE, .map_file = CAPTURE_NONE};
 
-	c.kind = 1 + next_random() % CAPTURE_LOST;
+	c.kind = 1 + next_random() % CAPTURE_SWITCH;
 	if (c.kind == CAPTURE_FORK || c.kind == CAPTURE_EXEC)
 		c.kind = CAPTURE_RESULT;
 	c.order = i + next_random() % 3;
@@ -51,7 +51,7 @@ static struct capture any_capture(uint32_t i)
 		c.ip = any_number();
 	c.known = c.kind == CAPTURE_RESULT ? 1 | (next_random() & 1) << 2
 		  : c.kind == CAPTURE_INSN ? 15 | CAPTURE_FLAGS_KNOWN
-		  : c.kind <= CAPTURE_ENTER || c.kind == CAPTURE_SIGNAL ? CAPTURE_ALL_KNOWN
+		  : c.kind <= CAPTURE_ENTER || c.kind == CAPTURE_SIGNAL || c.kind == CAPTURE_SWITCH ? CAPTURE_ALL_KNOWN
 									: 0;
 	for (int r = 0; r < 16; r++)
 		c.regs[r] = c.known >> r & 1 ? any_number() : 0;
@@ -71,6 +71,10 @@ static struct capture any_capture(uint32_t i)
 		c.result = (int64_t)any_number();
 		for (int a = 0; a < 6; a++)
 			c.args[a] = any_number();
+	}
+	if (c.kind == CAPTURE_SWITCH) {
+		c.entered = next_random() & 1 ? c.order - next_random() % 5 - 1 : 0;
+		c.trapped = next_random() & 1;
 	}
 	if (c.kind == CAPTURE_LOST)
 		c.lost = any_number();
@@ -97,6 +101,8 @@ static void assert_same(const struct capture *a, const struct capture *b)
 	assert_int_equal(a->known, b->known);
 	assert_memory_equal(a->regs, b->regs, sizeof(a->regs));
 	assert_int_equal(a->flags, b->flags);
+	assert_int_equal(a->entered, b->entered);
+	assert_int_equal(a->trapped, b->trapped);
 	assert_int_equal(a->fs_base, b->fs_base);
 	assert_int_equal(a->gs_base, b->gs_base);
 	assert_int_equal(a->xsave_bytes, b->xsave_bytes);

@@ -13,7 +13,7 @@
 #include <zlib.h>
 
 static const char *const kind_names[] = {"?",	 "start", "enter", "result", "kernel", "signal",
-					 "insn", "fork",  "exec",  "end",    "lost"};
+					 "insn", "fork",  "exec",  "end",    "lost",   "switch"};
 static const char *const register_names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
 					     "rsi", "rdi", "r8",  "r9",	 "r10", "r11",
 					     "r12", "r13", "r14", "r15"};
