@@ -1,0 +1,199 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_one_processor.sh: threads that share one processor while they are recorded (--one-processor), and
+# tell each other things in memory alone: by spinning, in a race, under a mutex, through a queue without
+# locks. What the program prints is what the replay computes, and it is exact. A loop that waits and
+# changes memory alone is told as not known. At the end threads may run where they might before.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+lacks() { ! grep -qE "$1" "$2"; } # PATTERN FILE
+
+cat >note.h <<'C'
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) void note(long kind, long value)
+{
+	char line[99];
+	write(1, line, snprintf(line, sizeof(line), "note(kind=%ld, value=%ld)\n", kind, value));
+}
+C
+cat >races.c <<'C'
+#include "note.h"
+enum { TURNS = 40, RACES = 3000000, ITEMS = 5000, RING = 64 };
+static volatile int turn;
+static volatile long racing;
+static long counted;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct { atomic_uint head, tail; unsigned char item[RING][40]; } queue;
+static void take_turns(int me)
+{
+	for (int i = 0; i < TURNS; i++) {
+		while (turn != me)
+			;
+		turn = !me;
+	}
+}
+static void race(void)
+{
+	for (long i = 0; i < RACES; i++)
+		racing++;
+}
+static void count(void)
+{
+	for (int i = 0; i < 5000; i++) {
+		pthread_mutex_lock(&lock);
+		counted += counted % 7 + 1;
+		pthread_mutex_unlock(&lock);
+	}
+}
+static void *other(void *arg)
+{
+	unsigned seed = 1;
+	take_turns(1);
+	race();
+	count();
+	for (unsigned i = 0; i < ITEMS; i++) {
+		unsigned char item[40];
+		for (unsigned k = 0; k < sizeof(item); k++)
+			item[k] = rand_r(&seed);
+		while (i - atomic_load_explicit(&queue.tail, memory_order_acquire) == RING)
+			;
+		memcpy(queue.item[i % RING], item, sizeof(item));
+		atomic_store_explicit(&queue.head, i + 1, memory_order_release);
+	}
+	note(6, racing);
+	return (void *)(counted & 0xffff);
+}
+int main(void)
+{
+	pthread_t t;
+	void *result;
+	unsigned long sum = 0;
+	pthread_create(&t, NULL, other, NULL);
+	take_turns(0);
+	note(1, turn);
+	race();
+	note(2, racing);
+	count();
+	note(3, counted);
+	for (unsigned i = 0; i < ITEMS; i++) {
+		while (atomic_load_explicit(&queue.head, memory_order_acquire) == i)
+			;
+		for (unsigned k = 0; k < 40; k++)
+			sum = sum * 31 + queue.item[i % RING][k];
+		atomic_store_explicit(&queue.tail, i + 1, memory_order_release);
+	}
+	note(4, sum & 0xffffffff);
+	pthread_join(t, &result);
+	note(5, racing + (long)result);
+	return 0;
+}
+C
+# It counts how often it waited, in no register.
+cat >counts.c <<'C'
+#include "note.h"
+static volatile int turn;
+static volatile long waited;
+static void wait_for(int me)
+{
+	while (turn != me)
+		__asm__ volatile("incq %0; xorl %%eax, %%eax" : "+m"(waited) : : "eax", "cc");
+}
+static void *other(void *arg)
+{
+	for (int i = 0; i < 5; i++) {
+		wait_for(1);
+		turn = 0;
+	}
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, other, NULL);
+	for (int i = 0; i < 5; i++) {
+		wait_for(0);
+		turn = 1;
+	}
+	pthread_join(t, NULL);
+	note(2, waited);
+	return 0;
+}
+C
+cat >waits.c <<'C'
+#include "note.h"
+static void *other(void *arg) { pause(); return arg; }
+int main(void)
+{
+	pthread_t t;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t, NULL, other, NULL);
+	puts("here");
+	fflush(stdout);
+	for (;;)
+		usleep(10000);
+}
+C
+for p in races counts waits; do
+	${CC:-cc} -O1 -g -w -pthread -o $p $p.c || skip 'no compiler'
+done
+recorded() { # REC PROGRAM OPTION...
+	"$PUGMARK" record -q --level values --check-every 1000000 "${@:3}" -o "$1" -- "./$2" >printed 2>err
+}
+told() { # REC TASK: what is said of the calls, in the order of the kinds
+	"$PUGMARK" values --task "$2" "$1" note 2>>err | sed -nE 's/^[0-9]+ [0-9]+ (note\([^)]*\)).*/\1/p'
+}
+exactly() { # REC
+	"$PUGMARK" values "$1" --format json >whole 2>>err
+	python3 -c 'import json
+for t in json.load(open("whole"))["tasks"]:
+	assert t["exact"] >= .9999 * t["instructions"] and t["instructions"] > 1e6, t'
+}
+
+recorded one races --one-processor
+claim 'the program runs' is $? 0
+told one 1 >got
+told one 2 >>got
+claim 'what threads tell each other in memory is computed as it was, and is exact' \
+	same <(grep -v kind=5 got | sort) <(grep -v kind=5 printed | sort)
+claim 'and so, but assumed, behind the end of a thread' same <(tr -d '~' <got | sort) <(sort printed)
+claim 'of each thread at least 99.99 % is exact, up to its end' exactly one
+"$PUGMARK" values --task 1 one >forwards 2>>err
+claim 'there is no gap' lacks 'a gap' forwards
+
+recorded two counts --one-processor
+told two 1 >got
+claim 'how often a loop went round that changes memory alone is not called exact' \
+	lacks 'value=[0-9]+\)' got
+
+rm -f printed
+./waits >printed &
+waits=$!
+for _ in $(seq 100); do
+	grep -q here printed && break
+	sleep 0.1
+done
+where() { grep -h Cpus_allowed: /proc/$waits/task/*/status; }
+where >before
+"$PUGMARK" record --level values --one-processor -p $waits -o three >said 2>&1 &
+recorder=$!
+for _ in $(seq 200); do
+	grep -q recording said && break
+	sleep 0.1
+done
+where >during
+kill -INT $recorder
+wait $recorder
+claim 'an attached process is recorded' is $? 0
+where >after
+claim 'all its threads are on one processor meanwhile' is "$(sort -u during | wc -l)" 1
+claim 'and may run where they might before' same before after
+kill $waits
+wait $waits 2>/dev/null
+conclude
