@@ -74,6 +74,7 @@ struct run_snapshot {
 	struct run_snapshot *others;
 	size_t n_others;
 	bool waits, unborn;
+	int ended;	   /* of the other threads */
 	uint64_t executed; /* what they did, up to there in the order */
 };
 
@@ -152,6 +153,7 @@ struct value_run {
 	bool waits;	      /* then: in a system call, whose record comes later in the order */
 	bool is_over;	      /* the call that it waited in */
 	bool unborn;	      /* no thread has made it yet */
+	uint64_t clears;      /* where the kernel writes 0 when it has ended; 0: nowhere */
 	uint64_t maps;	      /* of all threads that its code is of */
 	uint64_t stop_behind; /* 0: nowhere; else stop when @next is that */
 	uint64_t expected;    /* address of a place whose record was taken already, 0: none */

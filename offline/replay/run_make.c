@@ -303,11 +303,13 @@ bool value_run_forks(const struct capture *c)
 void value_run_take_thread(struct value_run *run, struct value_memory *memory,
 			   const struct capture *c)
 {
-	enum { SYS_CLONE = 56, SETTLS = 0x80000, FLAGS = 0, STACK = 5, STACK_BYTES = 6, TLS = 7 };
+	enum { SYS_CLONE = 56, SETTLS = 0x80000, CLEARTID = 0x200000 };
+	enum { FLAGS = 0, CHILD_TID = 2, STACK = 5, STACK_BYTES = 6, TLS = 7 };
 	uint64_t args[8] = {0}; /* struct clone_args, linux/sched.h */
 	if (c->nr == SYS_CLONE) {
 		args[FLAGS] = c->args[0];
 		args[STACK] = c->args[1];
+		args[CHILD_TID] = c->args[3];
 		args[TLS] = c->args[4];
 	} else if (value_memory_read(memory, c->args[0], args, sizeof(args), NULL)) {
 		return;
@@ -315,6 +317,8 @@ void value_run_take_thread(struct value_run *run, struct value_memory *memory,
 	if (args[STACK])
 		value_set_gpr(run->machine, VALUE_RSP, args[STACK] + args[STACK_BYTES],
 			      VALUE_EXACT);
+	if (args[FLAGS] & CLEARTID)
+		run->clears = args[CHILD_TID];
 	if (args[FLAGS] & SETTLS)
 		value_machine_state(run->machine)->gpr[VALUE_FS] = args[TLS];
 }

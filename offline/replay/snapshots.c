@@ -87,6 +87,7 @@ static bool keep_others(struct value_run *run, struct run_snapshot *s)
 	for (size_t i = 1; s->others && i < t->n; i++) {
 		if (!value_run_take(t->at[i], &s->others[s->n_others]))
 			return false;
+		s->others[s->n_others].ended = t->at[i]->ended;
 		s->n_others++;
 	}
 	return s->others;
@@ -179,8 +180,10 @@ static bool put_others(struct value_run *run, const struct run_snapshot *s)
 	t->apart = !s->others;
 	t->executed = s->executed;
 	run->maps = ++t->maps;
-	for (size_t i = 0; i < s->n_others; i++)
+	for (size_t i = 0; i < s->n_others; i++) {
 		fine &= value_run_put(t->at[i + 1], &s->others[i]);
+		t->at[i + 1]->ended = s->others[i].ended;
+	}
 	return fine;
 }
 
