@@ -74,6 +74,11 @@ void value_machine_set_count(struct value_machine *m, uint64_t count)
 	m->resumed = 0;
 }
 
+void value_machine_met(struct value_machine *m)
+{
+	m->resumed = m->state.rip;
+}
+
 void value_machine_inexact(const struct value_machine *m, uint64_t *assumed, uint64_t *unknown)
 {
 	*assumed = m->assumed;

@@ -102,6 +102,9 @@ struct value_memory *value_machine_memory(struct value_machine *m);
  * Setting it is for an owner that goes back to a snapshot. */
 uint64_t value_machine_count(const struct value_machine *m);
 void value_machine_set_count(struct value_machine *m, uint64_t count);
+/* The place at rip was met: what runs next goes on from there. After value_machine_set_count() it
+ * is met once more else. */
+void value_machine_met(struct value_machine *m);
 /* Of them: with an output that is assumed, or unknown. */
 void value_machine_inexact(const struct value_machine *m, uint64_t *assumed, uint64_t *unknown);
 

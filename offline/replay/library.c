@@ -355,24 +355,6 @@ static int arrive(struct value_run *run)
 								: go_blind(run, "code of no file");
 }
 
-/* Whether the signal that comes next may have found the task in this call of the function that
- * begins at rip, or in what it jumps to nearby: none of those that there are models of changes a
- * register that calls keep. Then its own code has to be executed, to where that was. */
-static bool is_interrupted(struct value_run *run, const struct capture *c)
-{
-	enum { NEARBY = 4096, FRAME = 1024 };
-	static const uint8_t kept[] = {VALUE_RBX, VALUE_RBP, 12, 13, 14, 15};
-	const struct value_state *s = value_machine_state(run->machine);
-	if (!c || (c->kind != CAPTURE_SIGNAL && c->kind != CAPTURE_SWITCH) ||
-	    c->ip - s->rip + NEARBY >= 2 * NEARBY || s->gpr[VALUE_RSP] - c->sp >= FRAME)
-		return false;
-	for (unsigned i = 0; i < sizeof(kept); i++)
-		if (!value_quality(run->machine, 1ull << kept[i]) &&
-		    s->gpr[kept[i]] != c->regs[kept[i]])
-			return false;
-	return true;
-}
-
 static int at_place(struct value_run *run)
 {
 	struct value_machine *m = run->machine;
@@ -395,13 +377,20 @@ static int at_place(struct value_run *run)
 			return value_run_signal(run, c);
 		}
 	}
-	if (is_interrupted(run, c))
-		return VALUE_REPLAY_LIMIT;
 	const struct library_function *f = value_libraries_function(&run->libraries, s->rip);
+	bool left = value_run_may_be_in(run, c);
+	if (left && c->kind == CAPTURE_SWITCH && f && f->name) {
+		enum value_torn torn = value_run_torn(run, f->name);
+		if (torn == VALUE_TORN_HERE)
+			return run->ended;
+		left = torn == VALUE_TORN_UNSURE;
+	}
+	if (left)
+		return VALUE_REPLAY_LIMIT;
 	struct residue_call call;
 	value_residue_begin(&call, m, s->rip);
 	value_writes_model(run->writes, &run->memory, true);
-	int err = f && f->name ? import_model(f->name, m) : -ENOSYS;
+	int err = f && f->name ? value_run_model(run, f->name) : -ENOSYS;
 	value_writes_model(run->writes, &run->memory, false);
 	if (!err)
 		value_residue_end(&run->residues, m, &call);

@@ -52,6 +52,11 @@ struct supposition {
 	uint64_t total;	 /* of those that came to their end: instructions that were exact */
 };
 
+/* A call that a model does, in which the task has lost the processor; sp 0: none. */
+struct torn_call {
+	uint64_t sp, hash;
+};
+
 /* A moment of a run. Lists are copies. */
 enum { NEAR_SNAPSHOTS = 4 };
 
@@ -74,6 +79,7 @@ struct run_snapshot {
 	struct run_snapshot *others;
 	size_t n_others;
 	bool waits, unborn;
+	struct torn_call torn;
 	int ended;	   /* of the other threads */
 	uint64_t executed; /* what they did, up to there in the order */
 };
@@ -175,6 +181,7 @@ struct value_run {
 	struct saved_vectors saves[SAVES];
 	unsigned n_saves; /* so far */
 	struct variant variants[VARIANTS];
+	struct torn_call torn;
 	unsigned n_variants;
 	struct residues residues;
 	struct residue_walker *walker; /* NULL: none was needed since mappings changed */
@@ -304,6 +311,14 @@ int value_run_library(struct value_run *run);
 bool value_run_recall(void *run, unsigned reg, uint64_t said, uint64_t *value);
 /* xsavec, xrstor: they are executed here, and true is returned. */
 bool value_run_vectors(struct value_run *run, const struct value_insn *insn);
+
+/* torn.c: at a function that the model @name does, before a record of a loss of the processor:
+ * whether that was in this call. HERE: the record is taken, and the place is met once more. */
+bool value_run_may_be_in(struct value_run *run, const struct capture *c);
+enum value_torn { VALUE_TORN_NOT, VALUE_TORN_HERE, VALUE_TORN_UNSURE };
+enum value_torn value_run_torn(struct value_run *run, const char *name);
+/* torn.c: as import_model(), also of such a call. */
+int value_run_model(struct value_run *run, const char *name);
 
 /* turned.c: of a run that goes another way: a system call, and what would have ended it by @signal.
  */

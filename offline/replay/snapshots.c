@@ -67,6 +67,7 @@ bool value_run_take(struct value_run *run, struct run_snapshot *out)
 		.residues = run->residues,
 		.waits = run->waits,
 		.unborn = run->unborn,
+		.torn = run->torn,
 	};
 	if (!s.calls || !s.signals) {
 		free(s.calls);
@@ -162,6 +163,7 @@ bool value_run_put(struct value_run *run, const struct run_snapshot *s)
 	run->residues = s->residues;
 	run->waits = s->waits;
 	run->unborn = s->unborn;
+	run->torn = s->torn;
 	value_machine_supposed(run->machine);
 	run->ended = 0;
 	*value_machine_state(run->machine) = s->state;

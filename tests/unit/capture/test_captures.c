@@ -51,8 +51,9 @@ static struct capture any_capture(uint32_t i)
 		c.ip = any_number();
 	c.known = c.kind == CAPTURE_RESULT ? 1 | (next_random() & 1) << 2
 		  : c.kind == CAPTURE_INSN ? 15 | CAPTURE_FLAGS_KNOWN
-		  : c.kind <= CAPTURE_ENTER || c.kind == CAPTURE_SIGNAL || c.kind == CAPTURE_SWITCH ? CAPTURE_ALL_KNOWN
-									: 0;
+		  : c.kind <= CAPTURE_ENTER || c.kind == CAPTURE_SIGNAL || c.kind == CAPTURE_SWITCH
+			  ? CAPTURE_ALL_KNOWN
+			  : 0;
 	for (int r = 0; r < 16; r++)
 		c.regs[r] = c.known >> r & 1 ? any_number() : 0;
 	c.flags = c.known & CAPTURE_FLAGS_KNOWN ? any_number() : 0;
