@@ -162,8 +162,8 @@ static bool go_behind(struct value_run *run)
 	return true;
 }
 
-/* Whether no later call, up to where the task asks the kernel for something, may be the one: then
- * it was this one, of which its own code could not tell. */
+/* Whether no later call, up to where the task asks the kernel for something, or the time, may be
+ * the one: then it was this one, of which its own code could not tell. */
 static bool is_the_only_one(struct value_run *run, const struct capture *c, const char *name)
 {
 	struct value_machine *m = run->machine;
@@ -176,7 +176,10 @@ static bool is_the_only_one(struct value_run *run, const struct capture *c, cons
 		enum value_side side = value_machine_side_now(m);
 		enum value_side other =
 			side == VALUE_SIDE_TRACED ? VALUE_SIDE_LIBRARY : VALUE_SIDE_TRACED;
-		if (stop == VALUE_STOP_SYSCALL)
+		const char *clock;
+		if (stop == VALUE_STOP_SYSCALL ||
+		    (stop == VALUE_STOP_OUTSIDE &&
+		     value_libraries_vdso(&run->libraries, s->rip, &clock)))
 			return true;
 		if (stop == VALUE_STOP_OUTSIDE && value_machine_has_code(m, s->rip, other)) {
 			value_machine_side(m, other);
