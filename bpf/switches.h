@@ -153,7 +153,7 @@ static __always_inline void note_place(struct capture_state *cs, struct task_str
 		cs->off.words[17] = before == INT3;
 }
 
-static __always_inline struct task_state *state_of(struct task_struct *task)
+static __always_inline struct task_state *not_ending(struct task_struct *task)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 
@@ -163,7 +163,7 @@ static __always_inline struct task_state *state_of(struct task_struct *task)
 /* The current task. Where there is no room for its state, it seems to run on. */
 static __always_inline void switch_off(struct task_struct *task)
 {
-	struct task_state *st = state_of(task);
+	struct task_state *st = not_ending(task);
 	struct capture_state *cs =
 		st ? bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)
 		   : NULL;
@@ -199,7 +199,7 @@ static __always_inline void switch_off(struct task_struct *task)
 /* A task that was stopped in user mode when capturing began, or one that has lost the processor. */
 static __always_inline void switch_on(struct task_struct *task)
 {
-	struct task_state *st = state_of(task);
+	struct task_state *st = not_ending(task);
 	struct capture_state *cs =
 		st ? bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)
 		   : NULL;
