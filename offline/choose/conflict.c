@@ -108,7 +108,7 @@ static bool make_places(struct conflicts *ch)
 		ch->places_mask = 2 * ch->places_mask + 1;
 	size_t n = (size_t)ch->places_mask + 1;
 	uint32_t **stamps[] = {&ch->seen_walk, &ch->seen_closure, &ch->seen_back, &ch->seen_alike,
-			       &ch->seen_fan,  &w->new_alts,	  &w->source_at};
+			       &ch->seen_fan,  &ch->seen_end,	  &w->new_alts,	  &w->source_at};
 	uint8_t **flags[] = {&w->held, &w->ours.starts, &w->ours.nodes, &w->rivals.starts,
 			     &w->rivals.nodes};
 	ch->heads = calloc(n, sizeof(*ch->heads));
@@ -191,7 +191,7 @@ void conflict_deinit(struct conflicts *ch)
 			ch->pred_at, ch->alts.at,    ch->walk.at,	   ch->closure.at,
 			ch->back.at, ch->found,	     ch->decisions.at,	   ch->seen_alike,
 			ch->alike,   ch->seen_fan,   ch->unresolved.at,	   ch->whole,
-			ch->hubs,    ch->kept.walks, ch->kept.nodes.at};
+			ch->hubs,    ch->kept.walks, ch->kept.nodes.at,	   ch->seen_end};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct conflicts){0};

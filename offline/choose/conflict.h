@@ -156,6 +156,7 @@ struct conflicts {
 
 	/* Scratch of one query, per place of a block; stamps make clearing free. */
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
+	uint32_t *seen_end, end_stamp; /* conflict_find_ends() */
 	uint32_t places_mask;
 	struct place_head *heads; /* of ch->found */
 	struct vec_u32 alts, walk, closure, back, decisions;

@@ -28,6 +28,10 @@ bool conflict_call_first(struct conflicts *ch, uint32_t block, uint32_t alt, boo
 /* Adds the first terminals of alternative @alt, from @node on; returns whether the function's exit
  * can be reached in silence. */
 bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top);
+/* Finds the blocks of @func from whose start it can end without an event. While marks and summaries
+ * stay as they are then: whether that can be behind @d, which has a block. */
+void conflict_find_ends(struct conflicts *ch, uint32_t func);
+bool conflict_may_end(const struct conflicts *ch, struct decision d);
 /* Whether a node can be passed without an event. */
 bool conflict_passes_silently(const struct conflicts *ch, uint32_t block);
 /* A block that stands for what follows @d: decisions with the same one have the same alternatives.

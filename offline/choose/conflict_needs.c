@@ -221,15 +221,11 @@ static bool need_of_decision(struct conflicts *ch, struct decision d, struct sum
 	return grew;
 }
 
-/* Adds what the callee of @block needs, if this function can end right after it. */
+/* Adds what the callee of @block needs, right after which this function can end. */
 static bool need_of_call(struct conflicts *ch, uint32_t block, struct summary *sum)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	if (b->call == CALL_NONE || b->call == CALL_LEAF || (b->flags & PROG_NORETURN))
-		return false;
-	bool top;
-	conflict_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
-	if (!conflict_first(ch, &ch->alts, &top))
 		return false;
 	bool tail = b->flags & PROG_TAIL, grew = false;
 	uint32_t call = tail ? RET_SELF : block;
@@ -253,6 +249,21 @@ static bool need_of_call(struct conflicts *ch, uint32_t block, struct summary *s
 	return grew;
 }
 
+/* Adds what the decisions behind the node @block need, and its callee. Most nodes are followed by
+ * an event on each way, and add nothing. */
+static bool need_of_node(struct conflicts *ch, uint32_t block, struct summary *sum)
+{
+	bool grew = false, ends = false;
+	for (uint32_t i = 0; i < conflict_ways(ch, block); i++) {
+		struct decision d = {0, block, conflict_decision_way(ch, block, i)};
+		if (!conflict_may_end(ch, d))
+			continue;
+		ends = true;
+		grew |= need_of_decision(ch, d, sum);
+	}
+	return (ends && need_of_call(ch, block, sum)) | grew;
+}
+
 bool conflict_summarise(struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
@@ -261,6 +272,7 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 		return false;
 	conflict_begin(ch, func);
 	conflict_keep(ch, func);
+	conflict_find_ends(ch, func);
 	bool top, grew = false;
 	conflict_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
 	bool nullable = conflict_first(ch, &ch->alts, &top) > 0;
@@ -275,11 +287,7 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 	for (uint32_t b = f->block; b < f->block + f->n_blocks && !conflict_spent(ch); b++) {
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
 			continue;
-		for (uint32_t i = 0; i < conflict_ways(ch, b); i++)
-			grew |= need_of_decision(
-				ch, (struct decision){func, b, conflict_decision_way(ch, b, i)},
-				sum);
-		grew |= need_of_call(ch, b, sum);
+		grew |= need_of_node(ch, b, sum);
 	}
 	conflict_keep_nothing(ch);
 	if (!conflict_end(ch))
