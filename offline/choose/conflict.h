@@ -89,6 +89,7 @@ struct watch {
 	struct vec_u32 exits, anything; /* blocks that can end it; calls of what is not known yet */
 	struct watch_ways ours, rivals;
 	uint32_t func, stamp, removals;
+	bool jumps; /* something in it shows as if the function had jumped there */
 	struct watch_chain
 		entries; /* of the entries of functions that may be entered from anywhere */
 	VEC(struct watch_chain) chains; /* of each witness */

@@ -225,12 +225,9 @@ static bool jumps_differ_from_return(struct conflicts *ch, struct decision d)
 	uint32_t func = d.block == PUGMARK_NONE ? d.func : ch->prog->blocks[d.block].func;
 	if (!(ch->prog->funcs[func].flags & PROG_ENTERED_TAIL))
 		return true;
-	for (uint32_t i = 0; i < ch->n_found; i++) {
-		struct terminal t = ch->found[i].term;
-		bool own = t.depth == 0 || t.depth == DEPTH_UNKNOWN || (t.depth < 0 && t.or_below);
-		if (own && t.ret >= RET_UNKNOWN && conflict_is_entry_term(ch, t.w))
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		if (conflict_is_jump_term(ch, ch->found[i].term))
 			return false;
-	}
 	return true;
 }
 

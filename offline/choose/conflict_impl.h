@@ -19,6 +19,14 @@ static inline bool conflict_is_entry_term(const struct conflicts *ch, uint32_t w
 	return w == TERMINAL_ANY_ENTRY || ch->hops[w].flags & HOP_ENTRY;
 }
 
+/* Whether @t is an entry that looks as if this function, entered by foreign code, had jumped there:
+ * or as if it had returned, and foreign code had entered the next function from the same place. */
+static inline bool conflict_is_jump_term(const struct conflicts *ch, struct terminal t)
+{
+	bool own = t.depth == 0 || t.depth == DEPTH_UNKNOWN || (t.depth < 0 && t.or_below);
+	return own && t.ret >= RET_UNKNOWN && conflict_is_entry_term(ch, t.w);
+}
+
 /* Notes that a comparison holds only by the return address that @w reads. */
 void conflict_note_ret(struct conflicts *ch, uint32_t w);
 /* Whether no one event fits both terminals, seen from the same function. */

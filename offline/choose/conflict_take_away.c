@@ -97,9 +97,11 @@ static void index_calls(struct conflicts *ch, const struct prog_func *f)
 			conflict_call_first(ch, b, 0, &top);
 		if (top)
 			push(ch, &ch->watch.anything, b);
-		for (uint32_t i = 0; i < ch->n_found; i++)
+		for (uint32_t i = 0; i < ch->n_found; i++) {
+			ch->watch.jumps |= conflict_is_jump_term(ch, ch->found[i].term);
 			if (!add_source(ch, b, ch->found[i].term))
 				return;
+		}
 		if (!ch->marks[b])
 			open_sources(ch, b);
 	}
@@ -113,6 +115,8 @@ void conflict_watch(struct conflicts *ch, uint32_t func)
 	w->stamp++;
 	w->n_sources = w->exits.n = w->anything.n = 0;
 	w->chains.n = 0;
+	w->jumps = ch->hops[f->block].flags & HOP_ENTRY &&
+		   ch->pred_at[f->block + 1] > ch->pred_at[f->block];
 	index_calls(ch, f);
 	uint32_t stamp = ++ch->stamp;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
@@ -135,9 +139,10 @@ struct removal {
 	bool node;  /* the block stays a node: it holds a call */
 	bool top;   /* what comes after it may be anything */
 	bool empty; /* the function may return in silence after it */
-	bool entry; /* an entry of a function may come after it */
+	bool jump;  /* an entry that looks as if this function had jumped there may come after it */
 	bool exit;  /* the exit is in N */
-	uint32_t q; /* stamp of N in watch.new_alts */
+	bool everywhere; /* hurts_all() */
+	uint32_t q;	 /* stamp of N in watch.new_alts */
 };
 
 static bool is_new_alt(const struct conflicts *ch, const struct removal *r, uint32_t block)
@@ -179,7 +184,7 @@ static bool look_behind(struct conflicts *ch, struct removal *r)
 	w->n_terms = ch->n_found;
 	for (uint32_t i = 0; i < ch->n_found; i++) {
 		w->terms[i] = ch->found[i].term;
-		r->entry |= conflict_is_entry_term(ch, w->terms[i].w);
+		r->jump |= conflict_is_jump_term(ch, w->terms[i]);
 	}
 	return true;
 }
@@ -284,26 +289,85 @@ static void find_rivals(struct conflicts *ch, const struct removal *r)
 	}
 }
 
-/* Whether decisions from which @ours leads to the block must be checked again: @rival leads from
- * them to something that shows the same event as what comes after the block. */
-static bool may_be_hurt(const struct conflicts *ch, const struct removal *r, uint8_t ours,
-			uint8_t rival)
+/* Whether what comes after the block may break any decision that leads to it. */
+static bool hurts_all(const struct conflicts *ch, const struct removal *r)
 {
 	bool returns_by_jump = ch->prog->funcs[r->func].flags & PROG_ENTERED_TAIL;
-	if (r->top || (r->empty && ch->plain) || (returns_by_jump && (r->empty || r->entry)))
-		return true;
+	return r->top || (r->empty && ch->plain) ||
+	       (returns_by_jump && (r->jump || (r->empty && ch->watch.jumps)));
+}
+
+/* Whether decisions from which @ours leads to the block may be broken: @rival leads from them to
+ * something that shows the same event as what comes after the block. */
+static bool may_be_hurt(uint8_t ours, uint8_t rival)
+{
 	return ours & REACHED_BEHIND ? rival : rival & REACHED_BEHIND;
+}
+
+/* Whether @d, from which @ours leads to the block, has no two alternatives of which one leads to T
+ * and the other to a rival. Those in N were told from each other before. */
+static bool told_apart(struct conflicts *ch, const struct removal *r, struct decision d,
+		       uint8_t ours)
+{
+	const struct watch *w = &ch->watch;
+	uint32_t n_behind = 0, n_new = 0, n_rivals = 0, n_both = 0, n_new_rivals = 0;
+	conflict_alternatives(ch, d, &ch->alts);
+	ch->steps += ch->alts.n;
+	ch->work += ch->alts.n;
+	for (uint32_t i = 0; i < ch->alts.n; i++) {
+		uint32_t a = ch->alts.at[i], place = conflict_place(ch, a);
+		bool exit = a == NODE_EXIT;
+		bool new_alt = ours & REACHED_ITSELF && !r->node &&
+			       (exit ? r->exit : is_new_alt(ch, r, a));
+		bool behind = !exit && w->ours.starts[place];
+		bool rival = exit ? r->empty : w->rivals.starts[place];
+		n_behind += behind;
+		n_new += new_alt;
+		n_rivals += rival;
+		n_both += behind && rival;
+		n_new_rivals += new_alt && rival;
+	}
+	bool same = n_behind == 1 && n_both == 1; /* one alternative leads to both */
+	return (!n_behind || n_rivals <= same) && (!n_new || n_rivals == n_new_rivals);
+}
+
+/* The same of all decisions behind @node. Those for which ch->seen_alike is @stamp are known to. */
+static bool node_told_apart(struct conflicts *ch, const struct removal *r, uint32_t node,
+			    uint32_t stamp)
+{
+	uint8_t ours = ch->watch.ours.nodes[conflict_place(ch, node)];
+	for (uint32_t i = 0; i < conflict_ways(ch, node); i++) {
+		struct decision d = {r->func, node, conflict_decision_way(ch, node, i)};
+		uint32_t c = d.way == WAY_ALL ? conflict_continuation(ch, d) : PUGMARK_NONE;
+		uint32_t *seen = c == PUGMARK_NONE ? NULL : &ch->seen_alike[conflict_place(ch, c)];
+		if (seen && *seen == stamp)
+			continue;
+		if (!told_apart(ch, r, d, ours))
+			return false;
+		if (seen)
+			*seen = stamp;
+	}
+	return true;
+}
+
+static bool node_decisions_hold(struct conflicts *ch, const struct removal *r, uint32_t node,
+				uint32_t stamp)
+{
+	const struct watch *w = &ch->watch;
+	uint32_t place = conflict_place(ch, node);
+	if (w->held[place] & HELD_DECISIONS && !r->everywhere &&
+	    (!may_be_hurt(w->ours.nodes[place], w->rivals.nodes[place]) ||
+	     node_told_apart(ch, r, node, stamp)))
+		return true;
+	return conflict_node_decisions_hold(ch, r->func, node, stamp);
 }
 
 static bool node_holds(struct conflicts *ch, const struct removal *r, uint32_t node, uint32_t stamp)
 {
-	struct watch *w = &ch->watch;
-	uint32_t place = conflict_place(ch, node);
-	if ((!(w->held[place] & HELD_DECISIONS) ||
-	     may_be_hurt(ch, r, w->ours.nodes[place], w->rivals.nodes[place])) &&
-	    !conflict_node_decisions_hold(ch, r->func, node, stamp))
+	const struct watch *w = &ch->watch;
+	if (!node_decisions_hold(ch, r, node, stamp))
 		return false;
-	if (!(w->held[place] & HELD_FOLLOW) || r->top)
+	if (!(w->held[conflict_place(ch, node)] & HELD_FOLLOW) || r->top)
 		return conflict_follow_holds(ch, node);
 	return conflict_terms_follow(ch, node, w->terms, w->n_terms);
 }
@@ -311,13 +375,15 @@ static bool node_holds(struct conflicts *ch, const struct removal *r, uint32_t n
 static bool entry_holds(struct conflicts *ch, const struct removal *r)
 {
 	const struct watch *w = &ch->watch;
+	struct decision d = {r->func, PUGMARK_NONE, WAY_ALL};
 	uint32_t first = conflict_place(ch, ch->prog->funcs[r->func].block);
-	if (!w->ours.starts[first])
+	uint8_t ours = w->ours.starts[first];
+	if (!ours)
 		return true;
-	if (w->held[first] & HELD_ENTRY &&
-	    !may_be_hurt(ch, r, w->ours.starts[first], w->rivals.starts[first]))
+	if (w->held[first] & HELD_ENTRY && !r->everywhere &&
+	    (!may_be_hurt(ours, w->rivals.starts[first]) || told_apart(ch, r, d, ours)))
 		return true;
-	return conflict_decision_holds(ch, (struct decision){r->func, PUGMARK_NONE, WAY_ALL});
+	return conflict_decision_holds(ch, d);
 }
 
 static void clear(struct conflicts *ch, struct watch_ways *ways)
@@ -335,6 +401,7 @@ static bool holds_without(struct conflicts *ch, struct removal *r)
 	const struct prog_func *f = &ch->prog->funcs[r->func];
 	if (!conflict_progress_holds(ch, r->block) || !look_behind(ch, r))
 		return false;
+	r->everywhere = hurts_all(ch, r);
 	clear(ch, &w->ours);
 	clear(ch, &w->rivals);
 	ch->back.n = 0;
