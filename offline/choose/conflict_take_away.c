@@ -6,8 +6,10 @@
  * break what held before, and only in a decision from which something else can be reached in
  * silence, by a way that does not lead through m, that T is not told from. So of all decisions from
  * which m is reached (in a large function hundreds), only those are checked again from which such a
- * place is reached as well; the others cost one step of a walk. After each call only T is compared
- * with what the callee needs.
+ * place is reached as well; the others cost one step of a walk. Of those, a decision is hurt only
+ * if T lies behind one of its alternatives and such a place behind another one: what lies behind
+ * the same alternative need not be told apart. After each call only T is compared with what the
+ * callee needs.
  *
  * The walks go back from a place to the decisions that have it as an alternative itself, or behind
  * a call that is silent. The first kind is harmless if the place is in N and the decision had m:
