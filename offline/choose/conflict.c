@@ -9,6 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Which marks of @b tell by their events in which frame they are. That of a call at an unknown
+ * height tells the callee's frame, not this one. */
+static uint8_t frames_told(const struct prog_block *b)
+{
+	bool hidden = (b->call == CALL_DIRECT || b->call == CALL_UNKNOWN) &&
+		      !(b->flags & (PROG_TAIL | PROG_ROOT)) && b->height == PUGMARK_HEIGHT_UNKNOWN;
+	return (b->any.cfa_known ? HOP_CFA_ANY : 0) | (b->last.cfa_known ? HOP_CFA_LAST : 0) |
+	       (b->last.cfa_known && !hidden ? HOP_CFA_CALL : 0);
+}
+
 static int build_hops(struct conflicts *ch)
 {
 	const struct program *prog = ch->prog;
@@ -28,6 +38,7 @@ static int build_hops(struct conflicts *ch)
 			hop->flags |= HOP_RET_APART;
 		if (f->flags & PROG_ENTRY_WITNESS && f->block == b)
 			hop->flags |= HOP_ENTRY;
+		hop->flags |= frames_told(block);
 	}
 	return 0;
 }

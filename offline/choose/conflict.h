@@ -55,7 +55,11 @@ struct hop {
 enum hop_flag {
 	HOP_RET = 1,
 	HOP_ENTRY = 2,	   /* of a function with PROG_ENTRY_WITNESS */
-	HOP_RET_APART = 4, /* a ret that a witness could tell from the others; the last of them */
+	HOP_RET_APART = 4, /* a ret that a witness could tell from the others */
+	/* The event of MARK_BLOCK, of MARK_LAST, of another mark tells this function's frame. */
+	HOP_CFA_ANY = 8,
+	HOP_CFA_CALL = 16,
+	HOP_CFA_LAST = 32,
 };
 
 /* One thing that a call of the function can show first if it is unmarked. */

@@ -5,14 +5,6 @@
 
 #include <stdlib.h>
 
-static bool same_event(const struct conflicts *ch, uint32_t a, uint32_t b)
-{
-	if (a == b)
-		return true;
-	return (a == TERMINAL_ANY_ENTRY && conflict_is_entry_term(ch, b)) ||
-	       (b == TERMINAL_ANY_ENTRY && conflict_is_entry_term(ch, a));
-}
-
 void conflict_note_ret(struct conflicts *ch, uint32_t w)
 {
 	if (ch->note_rets && w != TERMINAL_ANY_ENTRY)
@@ -22,7 +14,7 @@ void conflict_note_ret(struct conflicts *ch, uint32_t w)
 /* Whether no one event fits both terminals, seen from the same function. */
 bool conflict_distinguishable(struct conflicts *ch, struct terminal a, struct terminal b)
 {
-	if (!same_event(ch, a.w, b.w))
+	if (!conflict_same_event(ch, a.w, b.w))
 		return true;
 	/* An entry's event says which call site it came from in every mode: without that it would
 	 * not name its caller at all. */
@@ -55,13 +47,13 @@ static void add_found(struct conflicts *ch, struct terminal term, uint32_t alt)
 
 static struct terminal own_term(const struct conflicts *ch, uint32_t block)
 {
-	const struct prog_block *b = &ch->prog->blocks[block];
+	const struct hop *hop = &ch->hops[block];
 	if (ch->plain && !conflict_is_entry_term(ch, block))
 		return (struct terminal){.w = block, .depth = DEPTH_UNKNOWN, .ret = RET_UNKNOWN};
-	bool known = ch->marks[block] == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
-	if (ch->marks[block] == MARK_LAST && (b->call == CALL_DIRECT || b->call == CALL_UNKNOWN) &&
-	    !(b->flags & (PROG_TAIL | PROG_ROOT)) && b->height == PUGMARK_HEIGHT_UNKNOWN)
-		known = false; /* its event tells the callee's frame, not this one */
+	uint8_t mark = ch->marks[block];
+	bool known = hop->flags & (mark == MARK_BLOCK  ? HOP_CFA_ANY
+				   : mark == MARK_LAST ? HOP_CFA_CALL
+						       : HOP_CFA_LAST);
 	return (struct terminal){
 		.w = block,
 		.depth = known ? 0 : DEPTH_UNKNOWN,

@@ -19,6 +19,13 @@ static inline bool conflict_is_entry_term(const struct conflicts *ch, uint32_t w
 	return w == TERMINAL_ANY_ENTRY || ch->hops[w].flags & HOP_ENTRY;
 }
 
+/* Whether one event can be of both witnesses. */
+static inline bool conflict_same_event(const struct conflicts *ch, uint32_t a, uint32_t b)
+{
+	return a == b || (a == TERMINAL_ANY_ENTRY && conflict_is_entry_term(ch, b)) ||
+	       (b == TERMINAL_ANY_ENTRY && conflict_is_entry_term(ch, a));
+}
+
 /* Whether @t is an entry that looks as if this function, entered by foreign code, had jumped there:
  * or as if it had returned, and foreign code had entered the next function from the same place. */
 static inline bool conflict_is_jump_term(const struct conflicts *ch, struct terminal t)

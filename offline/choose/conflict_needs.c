@@ -65,7 +65,8 @@ static bool need_range_differs(struct conflicts *ch, struct terminal t, struct l
 	ch->steps += to - from;
 	ch->work += to - from;
 	for (uint32_t i = from; i < to; i++)
-		if (!conflict_distinguishable(ch, t, lift_need(lift, need->terms[i])))
+		if (conflict_same_event(ch, t.w, need->terms[i].w) && /* few are */
+		    !conflict_distinguishable(ch, t, lift_need(lift, need->terms[i])))
 			return false;
 	return true;
 }
