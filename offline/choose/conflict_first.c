@@ -132,6 +132,50 @@ bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool
 	return empty;
 }
 
+bool conflict_passes_silently(const struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->marks[block])
+		return false;
+	if (b->call == CALL_DIRECT)
+		return !ch->sums[b->callee].known || ch->sums[b->callee].nullable;
+	return true;
+}
+
+void conflict_find_ends(struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	uint32_t stamp = ch->end_stamp = ++ch->stamp;
+	ch->back.n = 0;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		if (ch->prog->blocks[b].flags & (PROG_RET | PROG_TAIL))
+			push(ch, &ch->back, b);
+	while (ch->back.n && !ch->failed) {
+		uint32_t b = ch->back.at[--ch->back.n];
+		uint32_t *seen = &ch->seen_end[conflict_place(ch, b)];
+		if (*seen == stamp || ch->prog->blocks[b].flags & PROG_NORETURN ||
+		    !conflict_passes_silently(ch, b))
+			continue;
+		*seen = stamp;
+		ch->work += 1 + ch->pred_at[b + 1] - ch->pred_at[b];
+		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++)
+			push(ch, &ch->back, ch->preds[p]);
+	}
+}
+
+bool conflict_may_end(const struct conflicts *ch, struct decision d)
+{
+	const struct prog_block *b = &ch->prog->blocks[d.block];
+	const uint32_t *succs = prog_succs(ch->prog, d.block);
+	if (b->flags & PROG_NORETURN)
+		return false;
+	bool all = d.way == WAY_ALL, ends = b->flags & (PROG_RET | PROG_TAIL);
+	/* A jump through a table may have thousands of ways, each asked for by itself. */
+	for (uint32_t i = all ? 0 : d.way; i < (all ? b->n_succ : d.way + 1) && !ends; i++)
+		ends = ch->seen_end[conflict_place(ch, succs[i])] == ch->end_stamp;
+	return ends;
+}
+
 uint32_t conflict_first(struct conflicts *ch, const struct vec_u32 *alts, bool *top)
 {
 	uint32_t empty = 0;
