@@ -130,6 +130,7 @@ enum batch_record_kind {
 	RECORD_LANE_FROM = 11, /* the same; but the task's own begin there */
 	RECORD_LANE_TIME = 13, /* value: when that of the next RECORD_LANE was so */
 	RECORD_LANE_LOST = 12, /* value: how many records found no room in the lane, ever */
+	RECORD_GOROUTINE = 14, /* value: the number of the one that runs */
 };
 
 struct batch_record {

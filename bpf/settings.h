@@ -24,6 +24,7 @@ const volatile __u32 n_known_programs = 0;
 /* Set by the collector while it runs. Modules may be added at the end, before probes of theirs. */
 volatile __u64 module_bytes[BATCH_MODULES] = {};  /* length of text_addr..text_end */
 volatile __u32 returns_first[BATCH_MODULES] = {}; /* of its words in the map `returns` */
+volatile __u32 goid_at[BATCH_MODULES] = {}; /* Go: where runtime.g has its number; 0: not known */
 volatile __u32 n_modules = 0;
 /* What has to be checked before a module's events count (bindings.h): two halves as well. */
 volatile __u32 bound_first[2 * BATCH_MODULES] =

@@ -28,6 +28,7 @@
 #include "bpf/bindings.h"
 #include "bpf/capture.h"
 #include "bpf/follow.h"
+#include "bpf/goroutine.h"
 #include "bpf/lane.h"
 #include "bpf/settings.h"
 #include "bpf/signal.h"
@@ -211,6 +212,18 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 	st->last_module = module;
 }
 
+/* Appends which goroutine it is, where the stack is sent because another one may have begun or gone
+ * on. */
+static __always_inline void note_goroutine(struct task_state *st, __u64 r14, __u32 module,
+					   struct hit *hit)
+{
+	__u32 at = goid_at[module];
+	__u64 number = at && hit->head & HEAD_SNAPSHOT ? goroutine_number(r14, hit->sp, at) : 0;
+
+	if (number)
+		batch_append(st, &hit->n, (__u32)RECORD_GOROUTINE << HEAD_RECORD_SHIFT, number);
+}
+
 /* A hit of site number @index of generation @now. @area: it is by a patched instruction of that
  * area; 0: by a probe. */
 static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now, __u32 area,
@@ -262,6 +275,8 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 	hit.head = task_forget(st, hit.head);
 	note_stack(ctx, st, sp, module, capture, &hit);
 	hit.head = task_forget(st, hit.head);
+	note_goroutine(st, ctx->r14, module, &hit);
+	hit.n = task_forget(st, hit.n);
 	if (capture & DESC_FLAGS &&
 	    (hit.taken ? hit.taken > 1 : flag_taken(ctx->flags, site->cond & 15)))
 		hit.head |= HEAD_TAKEN;

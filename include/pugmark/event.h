@@ -94,6 +94,8 @@ struct pugmark_witness_event {
 	uint64_t stack_addr;
 	const uint64_t
 		*values; /* those that the site reads (enum pugmark_plan_reads), n_values of them */
+	uint64_t goroutine; /* PUGMARK_EVENT_WITNESS: the number of the one that runs (Go); 0: it is
+			       not told */
 	uint32_t stack_words;
 	uint8_t n_values;
 	uint64_t bias; /* run-time address minus ELF address in this module and process */

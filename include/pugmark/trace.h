@@ -58,6 +58,25 @@ int pugmark_trace_rename_func(struct pugmark_trace *trace, uint32_t module, uint
  * -ENOENT. */
 int pugmark_trace_select(struct pugmark_trace *trace, uint32_t module);
 
+/* What is told as one: a goroutine, or what a thread did of which no goroutine is known. */
+struct pugmark_trace_line {
+	uint64_t goroutine; /* its number; 0: of none that is known */
+	uint32_t task;	    /* the thread at this index; of a goroutine the first it ran on */
+	uint64_t first_ns, last_ns;
+	uint64_t n_events;
+};
+
+/* From here on iterators are of lines, and their @task is an index of pugmark_trace_lines(): what a
+ * goroutine did, on whatever threads, is put together, in the order of time. Where it goes to
+ * another thread is a PUGMARK_TRACE_SWITCH whose addr is that one's tid, and its func 0. Before the
+ * first iterator, and not of a trace that grows. All events are written into a temporary file,
+ * without a name. 0; -ENODATA with @diag filled where no event tells a goroutine, or it was recorded
+ * without times; or -errno. */
+int pugmark_trace_by_goroutine(struct pugmark_trace *trace, struct pugmark_diag *diag);
+/* Goroutines by their numbers, then what is of none. Borrowed until the trace is freed. */
+const struct pugmark_trace_line *pugmark_trace_lines(const struct pugmark_trace *trace,
+						     uint32_t *n);
+
 /* What the thread at @task of pugmark_recording_tasks() did, from the first event on. Returns 0 and
  * an iterator that the caller frees before the trace, or -errno. While the recording grows,
  * -EAGAIN: it was forked, and no iterator of its parent has come to where. */

@@ -15,7 +15,8 @@ enum pugmark_trace_kind {
 	PUGMARK_TRACE_BLOCK,  /* a basic block ran (level paths) */
 	PUGMARK_TRACE_VALUE,  /* a value was read (record --args) */
 	PUGMARK_TRACE_SWITCH, /* the thread went on on another stack, with frames of its own: func
-			 is that stack's number; 0: the one that it began on */
+			 is that stack's number; 0: the one that it began on. Or what is
+			 known anew is only whose stack it is, the one that it is on */
 };
 
 enum pugmark_trace_cause {
@@ -70,7 +71,9 @@ struct pugmark_trace_event {
 				    BLOCK: the block; VALUE: the instruction; GAP: the instruction
 				    whose event fits nothing, or 0 */
 	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module;
-				    VALUE: it */
+				    VALUE: it; SWITCH: the number of the goroutine whose stack it
+				    is (Go), 0: not known. Behind a GAP it is not known, until a
+				    SWITCH tells */
 	union {
 		uint64_t lost; /* GAP: how many events were lost */
 		/* ENTER: the run-time address that the function returns to, where its entry told

@@ -110,7 +110,7 @@ struct segment_encoder {
 	struct segment_model *model;
 	struct segment_columns columns;
 
-	struct bytes events, values, snapshots, reads, out;
+	struct bytes events, values, snapshots, reads, goroutines, out;
 	uint64_t *stacks[2]; /* the last snapshot, and this one */
 	uint64_t stack_addr; /* of the last */
 	uint32_t stack_words;
@@ -157,6 +157,7 @@ void segment_encoder_free(struct segment_encoder *enc)
 	bytes_deinit(&enc->values);
 	bytes_deinit(&enc->snapshots);
 	bytes_deinit(&enc->reads);
+	bytes_deinit(&enc->goroutines);
 	bytes_deinit(&enc->out);
 	free(enc);
 }
@@ -175,7 +176,8 @@ void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, u
 	enc->n = enc->n_symbols = enc->stack_words = 0;
 	enc->stack_addr = 0;
 	enc->first_ns = enc->last_ns = 0;
-	enc->events.len = enc->values.len = enc->snapshots.len = enc->reads.len = 0;
+	enc->events.len = enc->values.len = enc->snapshots.len = 0;
+	enc->reads.len = enc->goroutines.len = 0;
 }
 
 uint32_t segment_encoder_count(const struct segment_encoder *enc)
@@ -275,6 +277,8 @@ static void make_symbol(struct segment_encoder *enc, const struct pugmark_witnes
 		s->form |= FORM_SIGNAL;
 	if (event->n_values)
 		s->form |= FORM_VALUES;
+	if (event->goroutine)
+		s->form |= FORM_GOROUTINE;
 	if (!(event->flags & PUGMARK_EVENT_HAS_RET))
 		return;
 	uint64_t bit = 1ull << event->module;
@@ -336,7 +340,7 @@ int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witnes
 
 	if (enc->n == SEGMENT_MAX_EVENTS || events_bytes(enc) > SEGMENT_MAX_BYTES / 4 ||
 	    enc->snapshots.len + stack_max > SEGMENT_MAX_BYTES / 4 ||
-	    enc->values.len + enc->reads.len > SEGMENT_MAX_BYTES / 4)
+	    enc->values.len + enc->reads.len + enc->goroutines.len > SEGMENT_MAX_BYTES / 4)
 		return -ENOSPC;
 	if (event->module >= SEGMENT_MAX_MODULES || event->stack_words > SNAPSHOT_MAX_WORDS ||
 	    event->n_values > PUGMARK_EVENT_VALUES_MAX)
@@ -390,6 +394,8 @@ int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witnes
 		for (uint8_t i = 0; i < event->n_values; i++)
 			bytes_put_varint(&enc->reads, event->values[i]);
 	}
+	if (s.form & FORM_GOROUTINE)
+		bytes_put_varint(&enc->goroutines, event->goroutine);
 	enc->n++;
 	return 0;
 }
@@ -431,9 +437,12 @@ const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segmen
 		return NULL;
 	put_column(out, &enc->values);
 	put_column(out, &enc->snapshots);
-	if (enc->reads.len)
+	if (enc->reads.len || enc->goroutines.len)
 		put_column(out, &enc->reads);
-	if (out->failed || enc->values.failed || enc->snapshots.failed || enc->reads.failed)
+	if (enc->goroutines.len)
+		put_column(out, &enc->goroutines);
+	if (out->failed || enc->values.failed || enc->snapshots.failed || enc->reads.failed ||
+	    enc->goroutines.failed)
 		return NULL;
 	header->version = enc->in_columns ? SEGMENT_VERSION_COLUMNS : SEGMENT_VERSION;
 	header->kind = SEGMENT_EVENTS;

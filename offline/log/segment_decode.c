@@ -21,6 +21,7 @@ struct symbol {
 	uint8_t val;
 	uint8_t told; /* KIND_VALUE, KIND_SNAPSHOT: which fields each event has */
 	bool reads;   /* FORM_VALUES */
+	bool goroutine;
 	bool rare;    /* its events have rare fields; a witness sets `value` itself */
 };
 
@@ -28,7 +29,7 @@ struct segment_decoder {
 	struct segment_model *model;
 	struct segment_columns_reader columns;
 	bool in_columns; /* that is where the events are */
-	struct cursor values, snapshots, reads;
+	struct cursor values, snapshots, reads, goroutines;
 	struct symbol *symbols; /* those that have come */
 	uint32_t n_symbols, cap_symbols;
 	struct event_step step;		    /* of the last event, as the model has it */
@@ -93,7 +94,7 @@ static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 	*s = (struct symbol){
 		.kind = from->kind & KIND_MASK,
 		.told = from->kind & (KIND_VALUE | KIND_SNAPSHOT),
-		.rare = from->kind & ~KIND_VALUE || from->form & FORM_VALUES,
+		.rare = from->kind & ~KIND_VALUE || from->form & (FORM_VALUES | FORM_GOROUTINE),
 	};
 	if (from->kind & KIND_MASK)
 		return true;
@@ -105,6 +106,7 @@ static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 		   (from->form & FORM_RET_MASK ? PUGMARK_EVENT_HAS_RET : 0) |
 		   (from->kind & KIND_VALUE ? PUGMARK_EVENT_HAS_TARGET : 0);
 	s->reads = from->form & FORM_VALUES;
+	s->goroutine = from->form & FORM_GOROUTINE;
 	s->ret = from->ret;
 	if ((from->form & FORM_RET_MASK) == FORM_RET_ELF)
 		s->ret += dec->bases[from->module];
@@ -175,8 +177,10 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 		return err;
 	if (!cursor_column(&c, &dec->values) || !cursor_column(&c, &dec->snapshots))
 		return -EBADMSG;
-	dec->reads = (struct cursor){0};
+	dec->reads = dec->goroutines = (struct cursor){0};
 	if (c.at < c.end && !cursor_column(&c, &dec->reads))
+		return -EBADMSG;
+	if (c.at < c.end && !cursor_column(&c, &dec->goroutines))
 		return -EBADMSG;
 	dec->rare = true;
 	dec->stack_words = 0;
@@ -311,6 +315,8 @@ int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_eve
 	if (s->told && !read_values(dec, s->told, event))
 		goto bad;
 	if (s->reads && !read_reads(dec, event))
+		goto bad;
+	if (s->goroutine && !cursor_varint(&dec->goroutines, &event->goroutine))
 		goto bad;
 	dec->left--;
 	*out = event;

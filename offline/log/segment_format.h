@@ -14,6 +14,7 @@ enum {
 	FORM_TAKEN = 0x10,
 	FORM_SIGNAL = 0x20,
 	FORM_VALUES = 0x40,
+	FORM_GOROUTINE = 0x80,
 };
 
 #endif

@@ -3,6 +3,7 @@
  * (explain/causes.c), and that is committed; where nothing or several things can have, there is a
  * gap. */
 #include "offline/recover/explain/explain.h"
+#include "offline/recover/explain/other_stacks.h"
 
 #include <errno.h>
 
@@ -77,6 +78,13 @@ static void feed_witness(struct parser *p, const struct pugmark_witness_event *e
 				torn ? PUGMARK_CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
 }
 
+/* With whose goroutine it is. */
+static void feed_numbered(struct parser *p, const struct pugmark_witness_event *e)
+{
+	feed_witness(p, e);
+	stacks_number(p, e->goroutine);
+}
+
 /* What happened since what is probed was changed is not known. */
 static void end_pause(struct parser *p)
 {
@@ -96,6 +104,7 @@ static inline bool may_be_short(const struct parser *p, const struct pugmark_wit
 {
 	return e->kind == PUGMARK_EVENT_WITNESS && p->position <= AT_CALL && !p->n_handlers &&
 	       !p->lost && !p->holds && !p->attach_waits && p->begun && e->module < p->n_modules &&
+	       (!e->goroutine || e->goroutine == p->goroutine) &&
 	       p->bias[e->module] == e->bias && p->bias_known >> e->module & 1;
 }
 
@@ -114,7 +123,7 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 			parser_emit_gap(p, PUGMARK_CAUSE_RECORDING);
 			break;
 		}
-		feed_witness(p, e);
+		feed_numbered(p, e);
 		break;
 	case PUGMARK_EVENT_SIGNAL:
 		parser_signal(p, e);

@@ -6,6 +6,7 @@
 #include "offline/log/recording_impl.h"
 #include "offline/recover/parser.h"
 #include "offline/trace/fork_states.h"
+#include "offline/trace/lines.h"
 #include "offline/trace/table_sets.h"
 #include "offline/trace/told_times.h"
 
@@ -21,18 +22,21 @@ struct pugmark_trace {
 	uint32_t only; /* only this module; PUGMARK_NONE: all */
 	struct fork_states *forks;
 	struct table_sets *sets;
+	struct lines *lines;	  /* told by goroutine; or NULL */
 	struct table_set *shared; /* of one that grows, whose iterators share it */
 	bool growing;
 };
 
 struct pugmark_trace_iter {
 	const struct pugmark_trace *trace;
+	struct line_reader *line; /* of a line: all else is not used; or NULL */
 	const struct pugmark_recording_info *info; /* of the trace's recording */
 	struct pugmark_recording_iter *events;
 	struct table_set *set;	      /* its own, unless the trace grows */
 	struct parse_tables **tables; /* those of the set */
 	uint32_t n_modules;	      /* which have tables */
 	struct parser *parser;
+	const struct pugmark_trace_event *of_line; /* a line's, as `queue` */
 	struct pugmark_trace_event *queue; /* what the last witness events decided; the parser's */
 	uint32_t n, next;
 	/* recording_opened() when the parser was told the load bases; 0: it was not */
@@ -136,6 +140,7 @@ void pugmark_trace_free(struct pugmark_trace *t)
 {
 	if (!t)
 		return;
+	lines_free(t->lines);
 	for (uint32_t i = 0; t->names && i < t->n_modules; i++) {
 		for (uint32_t f = 0; t->names[i] && f < t->plans[i]->n_funcs; f++)
 			free(t->names[i][f]);
@@ -275,9 +280,51 @@ static int add_tables(struct pugmark_trace_iter *it)
 	return err;
 }
 
+int pugmark_trace_by_goroutine(struct pugmark_trace *t, struct pugmark_diag *diag)
+{
+	uint32_t n;
+	if (!pugmark_recording_info(t->rec)->times)
+		return pugmark_diag_set(diag, -ENODATA, t->rec->dir, PUGMARK_NO_OFFSET,
+					"recorded without times: nothing tells in which order "
+					"threads ran a goroutine");
+	int err = lines_make(t, &t->lines);
+	if (err)
+		return pugmark_diag_set(diag, err, t->rec->dir, PUGMARK_NO_OFFSET,
+					"telling it by goroutine: %s", strerror(-err));
+	const struct pugmark_trace_line *first = lines_list(t->lines, &n);
+	if (!n || !first->goroutine)
+		return pugmark_diag_set(diag, -ENODATA, t->rec->dir, PUGMARK_NO_OFFSET,
+					"no goroutine has a number in it");
+	return 0;
+}
+
+const struct pugmark_trace_line *pugmark_trace_lines(const struct pugmark_trace *t, uint32_t *n)
+{
+	return lines_list(t->lines, n);
+}
+
+static int line_iter_new(const struct pugmark_trace *t, uint32_t line,
+			 struct pugmark_trace_iter **out)
+{
+	struct pugmark_trace_iter *it = calloc(1, sizeof(*it));
+	if (!it)
+		return -ENOMEM;
+	it->trace = t;
+	it->state = 1;
+	it->ended = true;
+	int err = line_reader_new(t->lines, line, &it->line);
+	if (err)
+		free(it);
+	else
+		*out = it;
+	return err;
+}
+
 int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 			   struct pugmark_trace_iter **out)
 {
+	if (t->lines)
+		return line_iter_new(t, task, out);
 	int err = parse_ancestors(t, task);
 	if (err)
 		return err;
@@ -309,6 +356,11 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 {
 	if (!it)
 		return;
+	if (it->line) {
+		line_reader_free(it->line);
+		free(it);
+		return;
+	}
 	parser_free(it->parser);
 	if (!it->trace->growing)
 		table_sets_give_back(it->trace->sets, it->set);
@@ -449,8 +501,27 @@ static int fill(struct pugmark_trace_iter *it, uint32_t n)
 	return it->state;
 }
 
+/* The same of a line. */
+static int take_line(struct pugmark_trace_iter *it, const struct pugmark_trace_event **events,
+		     uint32_t want, uint32_t *n)
+{
+	if (it->next == it->n) {
+		it->next = it->n = 0;
+		it->state = line_reader_batch(it->line, &it->of_line, &it->n);
+		if (it->state != 1)
+			return it->state;
+	}
+	*events = it->of_line + it->next;
+	*n = it->n - it->next < want ? it->n - it->next : want;
+	it->next += *n;
+	return 1;
+}
+
 int pugmark_trace_next(struct pugmark_trace_iter *it, const struct pugmark_trace_event **event)
 {
+	uint32_t n;
+	if (it->line)
+		return take_line(it, event, 1, &n);
 	int got = it->next < it->n ? 1 : fill(it, 1);
 	if (got == 1)
 		*event = &it->queue[it->next++];
@@ -460,6 +531,8 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct pugmark_trace
 int pugmark_trace_batch(struct pugmark_trace_iter *it, const struct pugmark_trace_event **events,
 			uint32_t *n)
 {
+	if (it->line)
+		return take_line(it, events, UINT32_MAX, n);
 	int got = it->next < it->n ? 1 : fill(it, BATCH);
 	if (got == 1) {
 		*events = it->queue + it->next;

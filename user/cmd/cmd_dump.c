@@ -26,7 +26,7 @@ struct dump {
 	bool count_only;
 	uint64_t events, witnesses, gaps;
 	uint32_t task;
-	int32_t tid;
+	char who[VIEW_WHO_BYTES]; /* whose events they are: trace_view_who() */
 	/* What lines of this thread begin with, up to the address: per module and kind. */
 	struct head *heads;
 	struct head times; /* those of the last event, as JSON */
@@ -50,7 +50,7 @@ static const char help[] =
 	"                           without functions that match (repeatable)\n"
 	"      --module PATTERN     only events of modules whose name matches (repeatable); or of\n"
 	"                           one module, by its number in the recording, from 0\n"
-	"      --thread TID         only that thread (repeatable)\n"
+	"      --thread TID         only that thread (repeatable)\n" VIEW_HELP_LINES
 	"      --from TIME          only what may have happened after TIME from the start: "
 	"seconds,\n"
 	"                           or a number with s, ms, us or ns\n"
@@ -94,8 +94,8 @@ static void make_heads(struct dump *d)
 	for (uint32_t m = 0; m < d->view.n_modules; m++)
 		for (unsigned kind = 0; kind < N_KINDS; kind++) {
 			struct head *h = &d->heads[m * N_KINDS + kind];
-			h->module_at = (uint16_t)snprintf(h->text, sizeof(h->text), "%d %s ",
-							  d->tid, kinds[kind]);
+			h->module_at = (uint16_t)snprintf(h->text, sizeof(h->text), "%s %s ",
+							  d->who, kinds[kind]);
 			h->len = h->module_at;
 			add_name(h, pugmark_trace_module_name(d->view.trace, m));
 			h->text[h->len++] = ' ';
@@ -104,9 +104,21 @@ static void make_heads(struct dump *d)
 
 static void text_gap(struct dump *d, const struct pugmark_trace_event *e)
 {
-	outbuf_format(d->out, "%d gap %s %llu %llu %llu\n", d->tid, trace_view_cause(e->cause),
+	outbuf_format(d->out, "%s gap %s %llu %llu %llu\n", d->who, trace_view_cause(e->cause),
 		      (unsigned long long)e->lost, (unsigned long long)e->from_ns,
 		      (unsigned long long)e->to_ns);
+}
+
+static void text_switch(struct dump *d, const struct pugmark_trace_event *e)
+{
+	if (trace_view_goroutine(&d->view, d->task)) {
+		outbuf_format(d->out, "%s thread %llu\n", d->who, (unsigned long long)e->addr);
+		return;
+	}
+	outbuf_format(d->out, "%s switch %u", d->who, e->func);
+	if (e->target)
+		outbuf_format(d->out, " goroutine %llu", (unsigned long long)e->target);
+	outbuf_char(d->out, '\n');
 }
 
 static void text_event(struct dump *d, const struct pugmark_trace_event *e)
@@ -117,7 +129,7 @@ static void text_event(struct dump *d, const struct pugmark_trace_event *e)
 		return;
 	}
 	if (e->kind == PUGMARK_TRACE_SWITCH) {
-		outbuf_format(d->out, "%d switch %u\n", d->tid, e->func);
+		text_switch(d, e);
 		return;
 	}
 	if (e->kind ==
@@ -174,11 +186,17 @@ static void json_event(struct dump *d, const struct pugmark_trace_event *e)
 {
 	struct outbuf *out = d->out;
 	bool call = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL;
-	outbuf_text(out, "{\"tid\":");
-	outbuf_dec(out, (uint64_t)d->tid);
-	outbuf_json(out, ",\"event\":", kinds[e->kind]);
-	if (e->kind == PUGMARK_TRACE_SWITCH) {
+	uint64_t goroutine = trace_view_goroutine(&d->view, d->task);
+	bool moves = goroutine && e->kind == PUGMARK_TRACE_SWITCH;
+	outbuf_text(out, goroutine ? "{\"goroutine\":" : "{\"tid\":");
+	outbuf_dec(out, goroutine ? goroutine : (uint64_t)d->view.tasks[d->task].tid);
+	outbuf_json(out, ",\"event\":", moves ? "thread" : kinds[e->kind]);
+	if (moves) {
+		outbuf_json_dec(out, ",\"tid\":", e->addr);
+	} else if (e->kind == PUGMARK_TRACE_SWITCH) {
 		outbuf_json_dec(out, ",\"stack\":", e->func);
+		if (e->target)
+			outbuf_json_dec(out, ",\"goroutine\":", e->target);
 	} else if (e->kind != PUGMARK_TRACE_GAP) {
 		outbuf_json(out,
 			    ",\"module\":", pugmark_trace_module_name(d->view.trace, e->module));
@@ -286,7 +304,7 @@ static int dump_task(struct dump *d, uint32_t task, struct pugmark_trace_iter *i
 	const struct trace_view *v = &d->view;
 	bool all = !v->funcs && !v->timed && !v->modules.n, more = true;
 	d->task = task;
-	d->tid = v->tasks[task].tid;
+	trace_view_who(v, task, d->who);
 	make_heads(d);
 	int got;
 	uint32_t n;
@@ -338,6 +356,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 static const struct option options[] = {
 	VIEW_OPTIONS_COMMON,
 	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_LINES,
 	VIEW_OPTIONS_TIME,
 	VIEW_OPTIONS_MODULE,
 	{"count", no_argument, NULL, OPT_COUNT},

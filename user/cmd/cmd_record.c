@@ -188,6 +188,38 @@ static char *tell_packed(const struct record_modules *modules, bool quiet)
 	return text;
 }
 
+#define NUMBERLESS_WORDS                                                                           \
+	"by no version of Go that is known to keep a goroutine's number at a certain place (1.18 " \
+	"to 1.26): goroutines have no numbers"
+
+/* Go's runtime is in it; the plan has the names of functions that Go's own table has. */
+static bool is_of_go(const struct pugmark_plan *plan)
+{
+	for (uint32_t f = 0; plan && f < plan->n_funcs; f++)
+		if (!strcmp(plan->strings + plan->funcs[f].name, "runtime.copystack"))
+			return true;
+	return false;
+}
+
+/* Says which programs' goroutines have no numbers; returns that as tell_packed(). */
+static char *tell_numberless(const struct record_modules *modules, bool quiet)
+{
+	char *text = NULL;
+
+	for (uint32_t i = 0; i < modules->n && !text; i++) {
+		const struct recorder_module *m = &modules->at[i];
+		const char *name = m->name ? m->name : m->path;
+
+		if (m->goid_at || !is_of_go(m->plan))
+			continue;
+		if (!quiet)
+			command_say(stderr, "pugmark: note: ", name, " was built " NUMBERLESS_WORDS "\n");
+		if (asprintf(&text, "%s was built " NUMBERLESS_WORDS, name) < 0)
+			text = NULL;
+	}
+	return text;
+}
+
 /* Says which processes are not traced: workers that a process has already. What it forks from now
  * on is. */
 static void tell_forked(const struct record_args *a, const struct record_modules *modules)
@@ -286,7 +318,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
 	struct capture_plan *captures = NULL;
-	char *left_out = NULL, *packed = NULL;
+	char *left_out = NULL, *packed = NULL, *numberless = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	if (!err)
@@ -322,6 +354,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 			tell_foreign(a, modules);
 		a->options.notes[0] = left_out = tell_left_out(modules, a->options.quiet);
 		a->options.notes[1] = packed = tell_packed(modules, a->options.quiet);
+		a->options.notes[2] = numberless = tell_numberless(modules, a->options.quiet);
 		if (!a->options.quiet && !a->options.carrier)
 			tell_awaited(m, modules, false);
 		if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
@@ -366,6 +399,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	record_reads_free(reads);
 	free(left_out);
 	free(packed);
+	free(numberless);
 	free(modules);
 	return err;
 }

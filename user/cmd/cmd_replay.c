@@ -18,7 +18,7 @@ static const char help[] =
 	"witnessed has a time of its own; the rest has bounds, and a call takes between two "
 	"times.\n"
 	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_THREAD
-		VIEW_HELP_DEPTH "      --longer TIME        only calls that may have taken TIME or "
+		VIEW_HELP_LINES VIEW_HELP_DEPTH "      --longer TIME        only calls that may have taken TIME or "
 	"longer, and what is around "
 	"them\n"
 	"      --from TIME          only calls that may last beyond TIME: from the start in "
@@ -78,6 +78,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 
 static const struct option options[] = {
 	VIEW_OPTIONS_PART,
+	VIEW_OPTIONS_LINES,
 	{"all", no_argument, NULL, OPT_ALL},
 	{"runs", no_argument, NULL, OPT_RUNS},
 	{"paths", no_argument, NULL, OPT_PATHS},

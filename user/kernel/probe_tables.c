@@ -78,6 +78,7 @@ int probe_tables_add_modules(struct probe_tables *t, const struct recorder_optio
 						"too large to be taken in while recording");
 		t->spans[m] = spans[m];
 		t->returns_first[m] = t->n_words;
+		t->goid_at[m] = options->modules[m].goid_at;
 		t->n_words += n_words;
 	}
 	return 0;

@@ -23,6 +23,7 @@ struct probe_tables {
 	uint32_t n_words;   /* of the table of returns that they have */
 	struct text_span spans[BATCH_MODULES];
 	uint32_t returns_first[BATCH_MODULES]; /* of a module's words there */
+	uint32_t goid_at[BATCH_MODULES];       /* struct recorder_module */
 };
 
 /* Before the maps are created: makes room for what @options ask for, and may ask for later. */

@@ -149,6 +149,7 @@ static void tell_modules(struct probes *p)
 	for (uint32_t m = 0; m < t->n_modules; m++) {
 		p->skel->bss->module_bytes[m] = t->spans[m].end - t->spans[m].addr;
 		p->skel->bss->returns_first[m] = t->returns_first[m];
+		p->skel->bss->goid_at[m] = t->goid_at[m];
 	}
 	__atomic_store_n(&p->skel->bss->n_modules, t->n_modules, __ATOMIC_SEQ_CST);
 }

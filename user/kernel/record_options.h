@@ -25,6 +25,7 @@ struct recorder_module {
 	const char *arg_types_json;
 	uint8_t build_id[32];
 	uint32_t build_id_len;
+	uint32_t goid_at; /* Go: where runtime.g has its number; 0: not known, or it is not Go's */
 };
 
 /* A function that is not traced any more. */
@@ -51,7 +52,7 @@ enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED, CARRIER_AUTO };
  * are patched. */
 enum live_coding { CODING_BY_CARRIER, CODING_NOW, CODING_LATER };
 
-#define RECORDER_NOTES 2
+#define RECORDER_NOTES 3
 
 struct recorder_options {
 	const struct recorder_module *modules;

@@ -6,6 +6,8 @@
 void ask_next(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	struct candidate c;
+	if (parser_is_another(p, la->e))
+		return;
 	c.cause = CAUSE_NEXT;
 	c.unsaid = PUGMARK_CAUSE_NONE;
 	c.next.jumped_back = false;

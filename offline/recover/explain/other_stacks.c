@@ -11,6 +11,7 @@ void stacks_switch_to(struct parser *p, const struct context *next)
 			       .kind = PUGMARK_TRACE_SWITCH,
 			       .from_ns = p->from_ns,
 			       .to_ns = p->now_ns,
+			       .target = next->goroutine,
 			       .func = next->id,
 			       .depth = p->n - p->gone,
 			       .import = "",
@@ -18,6 +19,22 @@ void stacks_switch_to(struct parser *p, const struct context *next)
 	struct context left = context_current(p);
 	context_keep(p, &left);
 	context_make_current(p, next);
+}
+
+void stacks_number(struct parser *p, uint64_t goroutine)
+{
+	if (!goroutine || p->goroutine == goroutine)
+		return;
+	p->goroutine = goroutine;
+	parser_emit(p, &(struct pugmark_trace_event){
+			       .kind = PUGMARK_TRACE_SWITCH,
+			       .from_ns = p->from_ns,
+			       .to_ns = p->now_ns,
+			       .target = goroutine,
+			       .func = p->context,
+			       .depth = p->n - p->gone,
+			       .import = "",
+		       });
 }
 
 void stacks_leave(struct parser *p)

@@ -11,6 +11,9 @@ void stacks_switch_to(struct parser *p, const struct context *next);
 /* Brings the current context to where the thread leaves it: the call in which it may be left, or
  * the end of all its frames, in silence. Where neither is known, its frames are given up. */
 void stacks_leave(struct parser *p);
+/* The current context is the stack of @goroutine (0: that is not told): reports it where it was not
+ * known. */
+void stacks_number(struct parser *p, uint64_t goroutine);
 /* Whether the current context is to be left where it is, or can end in silence. */
 bool stacks_can_leave(const struct parser *p);
 /* Whether the frames of the current context are those that the stack of the event shows. */

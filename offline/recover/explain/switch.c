@@ -22,6 +22,8 @@
 static uint32_t moved_frames(const struct parser *p, const struct lookahead *la, uint64_t *by)
 {
 	const struct pugmark_witness_event *e = la->e;
+	if (parser_is_another(p, e))
+		return 0;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = p->n, seen = 0;
 	uint32_t call =
 		parse_tables_return_to(p->tables[e->module], node_at(p, e->module, node)->addr);
@@ -98,7 +100,7 @@ static bool goes_on_in(const struct parser *p, uint32_t i, const struct lookahea
 	if (!lies_in(p, i, la))
 		return false;
 	struct parser there = context_view(p, &p->contexts[i]);
-	if (!context_frames_intact(&there, la->e))
+	if (parser_is_another(&there, la->e) || !context_frames_intact(&there, la->e))
 		return false;
 	struct candidate jump;
 	bool next = parser_find(&there, la, &c->stack.level, &c->stack.alt) == FOUND_ONE;
@@ -146,9 +148,10 @@ void parser_forget_overwritten(struct parser *p, const struct lookahead *la,
 	}
 }
 
-static bool begin_context(struct parser *p, uint64_t cfa)
+static bool begin_context(struct parser *p, uint64_t cfa, uint64_t goroutine)
 {
-	struct context next = {.id = p->last_context + 1, .position = OUTSIDE};
+	struct context next = {
+		.id = p->last_context + 1, .position = OUTSIDE, .goroutine = goroutine};
 	if (!context_give_room(p, &next))
 		return false;
 	p->last_context++;
@@ -167,7 +170,7 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 	if (open)
 		parser_end_frames(p, open);
 	bool by_library = la->foreign && p->position == AT_CALL;
-	if (!begin_context(p, la->own_cfa ? pugmark_event_cfa(e) : 0))
+	if (!begin_context(p, la->own_cfa ? pugmark_event_cfa(e) : 0, e->goroutine))
 		return COMMIT_FAILED;
 	if (la->foreign || la->origin == PUGMARK_NONE) {
 		if (by_library)
@@ -263,7 +266,7 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 	bool root = n < FRAMES_MAX && ((p->context_ret && frames[n].ret == p->context_ret) ||
 				       parser_is_bottom(p, &frames[n]));
 	/* Of a stack that this thread has left before, what it knew is no more. */
-	if (!begin_context(p, root ? frames[n].cfa : 0)) {
+	if (!begin_context(p, root ? frames[n].cfa : 0, e->goroutine)) {
 		free(frames);
 		return COMMIT_FAILED;
 	}
@@ -302,11 +305,11 @@ static enum may_begin may_begin_new(const struct parser *p, const struct lookahe
 	if (la->foreign && p->context_ret && pugmark_event_ret(la->e) == p->context_ret)
 		return WILL_HAVE;
 	uint32_t open = parser_leaving(p, false);
-	if (!open)
+	if (!open || (la->e->goroutine && la->e->goroutine == p->goroutine))
 		return MAY_NOT;
 	struct silence at;
 	bool in_call = silence_in(&at, p, open - 1) && at.call;
-	return !in_call || at.call->import || at.call->callee != PUGMARK_NONE ? WILL_HAVE
+	return parser_is_another(p, la->e) || !in_call || at.call->import || at.call->callee != PUGMARK_NONE ? WILL_HAVE
 									      : MAY_HAVE;
 }
 
@@ -378,22 +381,30 @@ static enum commit go_on_moved(struct parser *p, struct lookahead *la, uint32_t 
 	return COMMIT_GO_ON;
 }
 
+/* Goes back to the kept context @i, whose goroutine the event may tell. */
+static void go_back(struct parser *p, uint32_t i, const struct lookahead *la)
+{
+	if (la->e->goroutine)
+		p->contexts[i].goroutine = la->e->goroutine;
+	stacks_go_back(p, i);
+}
+
 enum commit commit_switch(struct parser *p, struct lookahead *la, const struct candidate *c,
 			  uint32_t *first)
 {
 	switch ((enum switch_kind)c->stack.kind) {
 	case GO_BACK:
-		stacks_go_back(p, c->stack.context);
+		go_back(p, c->stack.context, la);
 		parser_end_frames(p, c->stack.level + 1);
 		*first = c->stack.alt;
 		return COMMIT_GO_ON;
 	case GO_BACK_JUMP:
-		stacks_go_back(p, c->stack.context);
+		go_back(p, c->stack.context, la);
 		return land(p, la, first);
 	case MOVED:
 		return go_on_moved(p, la, first);
 	case MOVED_BACK:
-		stacks_go_back(p, c->stack.context);
+		go_back(p, c->stack.context, la);
 		return go_on_moved(p, la, first);
 	case BEGIN_NEW:
 		return begin_new(p, la);

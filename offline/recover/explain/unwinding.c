@@ -133,7 +133,7 @@ bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct 
 {
 	struct stack_link links[STACK_LINKS_MAX];
 	uint32_t level;
-	int n = calls_up(p, la, links, &level);
+	int n = parser_is_another(p, la->e) ? -1 : calls_up(p, la, links, &level);
 	if (n < 0 || went_on_elsewhere(p, la, level))
 		return false;
 	uint32_t open = n ? 0 : asked_from(p, la, level + 1);

@@ -25,6 +25,7 @@ struct context context_current(const struct parser *p)
 		.position = p->position,
 		.gap_cause = p->gap_cause,
 		.bottom = p->bottom,
+		.goroutine = p->goroutine,
 	};
 }
 
@@ -42,6 +43,7 @@ void context_make_current(struct parser *p, const struct context *c)
 	p->position = c->position;
 	p->gap_cause = c->gap_cause;
 	p->bottom = c->bottom;
+	p->goroutine = c->goroutine;
 	p->ended.ret = 0;
 }
 

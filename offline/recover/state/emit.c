@@ -139,6 +139,7 @@ static void emit_gap(struct parser *p, struct pugmark_trace_event e)
 	e.func = PUGMARK_NONE;
 	e.lost = p->lost;
 	p->gaps++;
+	p->goroutine = 0;
 	emit(p, e);
 	p->lost = 0;
 }

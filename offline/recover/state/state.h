@@ -96,6 +96,7 @@ struct context {
 	uint8_t position, gap_cause;
 	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
 	uint64_t bottom;    /* CFA of its first function's frame, where that has returned; or 0 */
+	uint64_t goroutine; /* Go: the number of that whose stack it is; 0: not known */
 };
 
 /* Cache: return address to call node. Cleared when a module moves. */
@@ -151,6 +152,7 @@ struct parser {
 	uint32_t last_context; /* the highest number given */
 	uint64_t context_ret;  /* where the first function of one returns to; 0: not known */
 	uint64_t bottom;       /* of the current one, as in struct context */
+	uint64_t goroutine;    /* the same; not known behind a gap */
 	struct frame ended;    /* the outermost frame that has ended last on it; ret 0: none has */
 	struct pugmark_trace_event
 		held; /* the entry of a handler, until it is known to have happened */
@@ -214,6 +216,12 @@ static inline bool parser_unsure_call(const struct parser *p, const struct frame
 {
 	const bool *unsure = p->tables[f->module]->unsure_call;
 	return unsure && unsure[f->node];
+}
+
+/* Go: whether the event is of another goroutine than that whose stack the current one is. */
+static inline bool parser_is_another(const struct parser *p, const struct pugmark_witness_event *e)
+{
+	return e->goroutine && p->goroutine && e->goroutine != p->goroutine;
 }
 
 /* The table of @decision of @module; NULL where memory is out. */

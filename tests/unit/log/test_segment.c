@@ -76,6 +76,7 @@ static struct pugmark_witness_event any_event(bool sane, uint64_t time_ns)
 		e.stack = stack;
 		e.stack_addr = 0x7ffffffde000 + 8 * (next_random() % 16);
 		e.stack_words = next_random() % 64;
+		e.goroutine = next_random() & 1 ? any_number() : 0;
 	}
 	return e;
 }
@@ -104,6 +105,7 @@ static void assert_same(const struct kept *want, const struct pugmark_witness_ev
 	assert_int_equal(got->site, w->site);
 	assert_int_equal(got->module, w->module);
 	assert_int_equal(got->flags, w->flags);
+	assert_int_equal(got->goroutine, w->goroutine);
 	assert_int_equal(!got->stack, !w->stack);
 	if (!w->stack)
 		return;

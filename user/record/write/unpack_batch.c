@@ -11,6 +11,7 @@ struct reading {
 	uint64_t time_ns, cfa_high;
 	uint64_t lane_ns; /* of the next RECORD_LANE */
 	uint64_t ret, target;
+	uint64_t goroutine; /* 0: not told */
 	uint64_t values[PUGMARK_EVENT_VALUES_MAX];
 	uint8_t n_values;
 	bool has_ret, has_target;
@@ -78,6 +79,7 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	}
 	e.values = b->values;
 	e.n_values = b->n_values;
+	e.goroutine = b->goroutine;
 	unpack_event(u, &e);
 	u->witnesses++;
 	if (t->area && u->lanes)
@@ -85,6 +87,7 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	last_hits_add(&t->last, m, e.site, e.time_ns);
 	b->has_ret = b->has_target = false;
 	b->n_values = 0;
+	b->goroutine = 0;
 }
 
 /* The return addresses of @copy, in as many events as it takes, the outermost first. */
@@ -193,6 +196,9 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 	case RECORD_VALUE:
 		if (b->n_values < PUGMARK_EVENT_VALUES_MAX)
 			b->values[b->n_values++] = r->value;
+		break;
+	case RECORD_GOROUTINE:
+		b->goroutine = r->value;
 		break;
 	case RECORD_PAUSE:
 		unpack_pause(u, b->generation);

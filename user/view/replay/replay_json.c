@@ -17,8 +17,13 @@ static void begin(struct replay *r)
 static void thread(struct replay *r, uint32_t task)
 {
 	const struct pugmark_recording_task *t = &r->view.tasks[task];
-	outbuf_format(r->out, "%s{\"tid\":%d,\"pid\":%d,\"name\":\"", r->comma ? ",\n" : "", t->tid,
-		      t->pid);
+	uint64_t goroutine = trace_view_goroutine(&r->view, task);
+	outbuf_text(r->out, r->comma ? ",\n{" : "{");
+	if (goroutine)
+		outbuf_format(r->out, "\"goroutine\":%llu", (unsigned long long)goroutine);
+	else
+		outbuf_format(r->out, "\"tid\":%d", t->tid);
+	outbuf_format(r->out, ",\"pid\":%d,\"name\":\"", t->pid);
 	outbuf_json_text(r->out, t->comm);
 	outbuf_text(r->out, "\",\"calls\":[\n");
 	r->comma = false;
@@ -175,10 +180,13 @@ static void gap_line(struct replay *r, const struct pugmark_trace_event *gap)
 
 static void stack_line(struct replay *r, const struct pugmark_trace_event *e)
 {
+	bool moves = trace_view_goroutine(&r->view, r->task);
+	outbuf_text(r->out, r->comma ? ",\n" : "");
 	outbuf_json_dec(r->out,
-			r->comma ? ",\n{\"kind\":\"switch\",\"stack\":"
-				 : "{\"kind\":\"switch\",\"stack\":",
-			r->calls.stacks.on);
+			moves ? "{\"kind\":\"thread\",\"tid\":" : "{\"kind\":\"switch\",\"stack\":",
+			moves ? e->addr : r->calls.stacks.on);
+	if (e->target)
+		outbuf_json_dec(r->out, ",\"goroutine\":", e->target);
 	r->comma = true;
 	if (r->view.info->times)
 		put_span(r, ",\"start_ns\":[", e->from_ns, e->to_ns);

@@ -36,8 +36,12 @@ static void thread(struct replay *r, uint32_t task)
 {
 	const struct pugmark_recording_task *t = &r->view.tasks[task];
 	outbuf_text(r->out, tty_style(&r->term, STYLE_BOLD));
-	outbuf_format(r->out, "thread %d", t->tid);
-	if (t->pid != t->tid)
+	uint64_t goroutine = trace_view_goroutine(&r->view, task);
+	if (goroutine)
+		outbuf_format(r->out, "goroutine %llu", (unsigned long long)goroutine);
+	else
+		outbuf_format(r->out, "thread %d", t->tid);
+	if (goroutine || t->pid != t->tid)
 		outbuf_format(r->out, " of process %d", t->pid);
 	outbuf_char(r->out, ' ');
 	outbuf_safe_text(r->out, t->comm);
@@ -333,7 +337,7 @@ static void gap_line(struct replay *r, const struct pugmark_trace_event *gap)
 	outbuf_char(r->out, '\n');
 }
 
-/* -- on stack N -- */
+/* -- on stack N --, with the goroutine that it is of; -- on thread TID -- of a goroutine */
 static void stack_line(struct replay *r, const struct pugmark_trace_event *e)
 {
 	put_run(r);
@@ -345,7 +349,13 @@ static void stack_line(struct replay *r, const struct pugmark_trace_event *e)
 		outbuf_text(r->out, tty_style(&r->term, STYLE_NONE));
 	}
 	outbuf_text(r->out, tty_style(&r->term, STYLE_BOLD));
-	outbuf_format(r->out, "-- on stack %u --", r->calls.stacks.on);
+	if (trace_view_goroutine(&r->view, r->task))
+		outbuf_format(r->out, "-- on thread %llu --", (unsigned long long)e->addr);
+	else if (e->target)
+		outbuf_format(r->out, "-- on stack %u, goroutine %llu --", r->calls.stacks.on,
+			      (unsigned long long)e->target);
+	else
+		outbuf_format(r->out, "-- on stack %u --", r->calls.stacks.on);
 	outbuf_text(r->out, tty_style(&r->term, STYLE_NONE));
 	outbuf_char(r->out, '\n');
 }

@@ -7,6 +7,8 @@
 
 int stacks_switch(struct stacks *s, uint32_t to, struct stack_array *array)
 {
+	if (to == s->on)
+		return 0;
 	if (s->n == s->cap) {
 		uint32_t cap = s->cap ? 2 * s->cap : 4;
 		struct kept_stack *more = realloc(s->kept, cap * sizeof(*more));

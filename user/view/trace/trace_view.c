@@ -68,6 +68,7 @@ void trace_view_deinit(struct trace_view *view)
 	patterns_deinit(&view->only);
 	patterns_deinit(&view->without);
 	patterns_deinit(&view->modules);
+	free(view->as_tasks);
 	pugmark_trace_free(view->trace);
 	view->trace = NULL;
 }
@@ -79,6 +80,19 @@ static int add_pattern(struct trace_view *view, struct patterns *patterns, const
 	if (!patterns_add(patterns, text, &diag))
 		return -1;
 	return command_usage(view->command, "%s", diag.text);
+}
+
+static int add_goroutine(struct trace_view *view, const char *arg)
+{
+	char *end;
+	unsigned long long number = strtoull(arg, &end, 10);
+	if (*arg < '1' || *arg > '9' || *end)
+		return command_usage(view->command, "'%s' is no number of a goroutine", arg);
+	if (view->n_goroutines == VIEW_MAX_THREADS)
+		return command_usage(view->command, "at most %d goroutines", VIEW_MAX_THREADS);
+	view->goroutines[view->n_goroutines++] = number;
+	view->by_goroutine = true;
+	return -1;
 }
 
 int trace_view_option(struct trace_view *view, int opt, const char *arg)
@@ -110,6 +124,13 @@ int trace_view_option(struct trace_view *view, int opt, const char *arg)
 				     arg);
 	case VIEW_DEPTH:
 		return trace_view_number(view, arg, UINT32_MAX, &view->depth);
+	case VIEW_BY:
+		view->by_goroutine = !strcmp(arg, "goroutine");
+		if (view->by_goroutine || !strcmp(arg, "thread"))
+			return -1;
+		return command_usage(view->command, "--by '%s': thread or goroutine", arg);
+	case VIEW_GOROUTINE:
+		return add_goroutine(view, arg);
 	case VIEW_THREAD:
 		if (view->n_tids == VIEW_MAX_THREADS)
 			return command_usage(view->command, "more than %d threads",
@@ -179,6 +200,8 @@ int trace_view_parse(struct trace_view *view, int argc, char **argv,
 		return command_usage(view->command,
 				     optind == argc ? "which recording?" : "one recording only");
 	view->dir = argv[optind];
+	if (view->by_goroutine && view->n_tids)
+		return command_usage(view->command, "--thread does not go with goroutines");
 	return -1;
 }
 
@@ -199,6 +222,47 @@ static int find_threads(struct trace_view *view, struct pugmark_diag *diag)
 						view->tids[i]);
 	}
 	return 0;
+}
+
+/* Tells it by goroutine, with the lines in place of threads. */
+static int find_lines(struct trace_view *view, struct pugmark_diag *diag)
+{
+	int err = view->by_goroutine ? pugmark_trace_by_goroutine(view->trace, diag) : 0;
+	if (err || !view->by_goroutine)
+		return err;
+	uint32_t n;
+	const struct pugmark_trace_line *lines = pugmark_trace_lines(view->trace, &n);
+	view->as_tasks = calloc(n + 1ul, sizeof(*view->as_tasks));
+	if (!view->as_tasks)
+		return trace_view_no_memory(view, diag);
+	for (uint32_t i = 0; i < n; i++) {
+		struct pugmark_recording_task *t = &view->as_tasks[i];
+		*t = view->tasks[lines[i].task];
+		t->first_ns = lines[i].first_ns;
+		t->last_ns = lines[i].last_ns;
+	}
+	view->lines = lines;
+	view->tasks = view->as_tasks;
+	view->n_tasks = n;
+	for (uint32_t i = 0; i < view->n_goroutines; i++) {
+		bool found = false;
+		for (uint32_t k = 0; k < n; k++)
+			found |= lines[k].goroutine == view->goroutines[i];
+		if (!found)
+			return pugmark_diag_set(diag, -ENOENT, view->dir, PUGMARK_NO_OFFSET,
+						"no goroutine %llu in it",
+						(unsigned long long)view->goroutines[i]);
+	}
+	return 0;
+}
+
+void trace_view_who(const struct trace_view *view, uint32_t task, char out[VIEW_WHO_BYTES])
+{
+	uint64_t goroutine = trace_view_goroutine(view, task);
+	if (goroutine)
+		snprintf(out, VIEW_WHO_BYTES, "g%llu", (unsigned long long)goroutine);
+	else
+		snprintf(out, VIEW_WHO_BYTES, "%d", view->tasks[task].tid);
 }
 
 /* Notes in @seen, unless that is NULL, which patterns matched. */
@@ -328,8 +392,11 @@ bool trace_view_is_whole(const struct trace_view *view, uint64_t gaps)
 {
 	const struct pugmark_recording_info *info = view->info;
 	uint64_t n = 0;
-	for (uint32_t i = 0; i < view->n_tasks; i++)
-		n += view->tasks[i].n_events;
+	uint32_t n_threads = 0;
+	const struct pugmark_recording_task *threads =
+		view->rec ? pugmark_recording_tasks(view->rec, &n_threads) : NULL;
+	for (uint32_t i = 0; i < n_threads; i++)
+		n += threads[i].n_events;
 	if (gaps || !view->trace) /* a packed file: it is read whole or not at all */
 		return !gaps;
 	return info->closed && strcmp(info->stopped, "disk") && !info->meta_damaged &&
@@ -363,6 +430,8 @@ static int open_view(struct trace_view *view, const char *dir, bool growing,
 		err = trace_view_no_memory(view, diag);
 	if (!err)
 		err = find_threads(view, diag);
+	if (!err)
+		err = find_lines(view, diag);
 	if (!err)
 		err = find_functions(view, diag);
 	return err ? err : settle_times(view, diag);
@@ -428,6 +497,11 @@ int trace_view_more(struct trace_view *view, struct pugmark_diag *diag)
 
 bool trace_view_has_task(const struct trace_view *view, uint32_t task)
 {
+	for (uint32_t i = 0; i < view->n_goroutines; i++)
+		if (view->goroutines[i] == trace_view_goroutine(view, task))
+			return true;
+	if (view->n_goroutines)
+		return false;
 	for (uint32_t i = 0; i < view->n_tids; i++)
 		if (view->tids[i] == view->tasks[task].tid)
 			return true;

@@ -11,7 +11,7 @@
 
 #include "user/view/trace/when.h"
 
-enum { VIEW_MAX_THREADS = 256 };
+enum { VIEW_MAX_THREADS = 256, VIEW_WHO_BYTES = 32 };
 
 /* Values of getopt_long() for the options below; a command's own begin at VIEW_END. */
 enum view_opt {
@@ -21,6 +21,8 @@ enum view_opt {
 	VIEW_FROM,
 	VIEW_TO,
 	VIEW_DEPTH,
+	VIEW_BY,
+	VIEW_GOROUTINE,
 	VIEW_END,
 };
 
@@ -44,6 +46,18 @@ enum view_opt {
 	{                                                                                          \
 		"module", required_argument, NULL, VIEW_MODULE                                     \
 	}
+
+/* Those of commands that show what was done line by line: by thread, or by goroutine. */
+#define VIEW_OPTIONS_LINES                                                                         \
+	{"by", required_argument, NULL, VIEW_BY},                                                  \
+	{                                                                                          \
+		"goroutine", required_argument, NULL, VIEW_GOROUTINE                               \
+	}
+#define VIEW_HELP_LINES                                                                            \
+	"      --by thread|goroutine\n"                                                            \
+	"                           told thread by thread (the default); or, of a program in\n"    \
+	"                           Go, goroutine by goroutine, on whatever threads it ran\n"      \
+	"      --goroutine N        only that goroutine (repeatable)\n"
 
 #define VIEW_OPTIONS_DEPTH                                                                         \
 	{                                                                                          \
@@ -94,13 +108,20 @@ struct trace_view {
 	struct patterns only, without, modules;
 	int32_t tids[VIEW_MAX_THREADS];
 	uint32_t n_tids;
+	uint64_t goroutines[VIEW_MAX_THREADS];
+	uint32_t n_goroutines;
+	bool by_goroutine;
 	struct when from, to;	 /* as asked for */
 	uint64_t from_ns, to_ns; /* once open: CLOCK_MONOTONIC */
 
 	struct pugmark_trace *trace;
 	const struct pugmark_recording *rec;
 	const struct pugmark_recording_info *info;
+	/* Threads; or, told by goroutine, the lines below, as if each were a thread: tid is then
+	 * that of the first one it ran on. */
 	const struct pugmark_recording_task *tasks;
+	const struct pugmark_trace_line *lines; /* NULL: told by thread */
+	struct pugmark_recording_task *as_tasks; /* heap */
 	uint32_t only_module; /* the number + 1 of the one module that counts; 0: all do */
 	uint32_t n_tasks, n_modules;
 	uint64_t start_ns; /* times are shown relative to this */
@@ -156,6 +177,14 @@ bool trace_view_is_whole(const struct trace_view *view, uint64_t gaps);
 int trace_view_status(const struct trace_view *view, uint64_t gaps);
 
 bool trace_view_has_task(const struct trace_view *view, uint32_t task);
+/* The goroutine that @task is; 0: it is a thread, or what that did of which no goroutine is known.
+ */
+static inline uint64_t trace_view_goroutine(const struct trace_view *view, uint32_t task)
+{
+	return view->lines ? view->lines[task].goroutine : 0;
+}
+/* Whose events these are, as one word: the thread's TID, or g and the goroutine's number. */
+void trace_view_who(const struct trace_view *view, uint32_t task, char out[VIEW_WHO_BYTES]);
 static inline bool trace_view_has_module(const struct trace_view *view, uint32_t module)
 {
 	return module >= view->n_modules || view->module_in[module];

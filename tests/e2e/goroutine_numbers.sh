@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# goroutine_numbers.sh: a Go program that says with each call of its functions which goroutine makes it, as
+# its own runtime prints it (runtime.Stack). It blocks in channels, sleeps, is preempted, grows its stacks,
+# locks goroutines to threads, and has a thousand short ones, which use stacks again. Told by goroutine
+# (dump --by goroutine), each one's calls are what it has said, in that order, by the plans of modes full,
+# casper and best, by probes and by patched instructions, stripped as well.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs go strip python3
+work_in_own_folder
+cat >program.go <<'GO'
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+type call struct{ goroutine, function string }
+
+var lock sync.Mutex
+var said []call
+
+//go:noinline
+func say(function string) {
+	var text [64]byte
+	n := runtime.Stack(text[:], false)
+	goroutine := strings.Fields(string(text[:n]))[1]
+	lock.Lock()
+	said = append(said, call{goroutine, function})
+	lock.Unlock()
+}
+
+//go:noinline
+func short(i int, done *sync.WaitGroup) {
+	say("main.short")
+	leaf(i)
+	done.Done()
+}
+
+//go:noinline
+func leaf(i int) { say("main.leaf") }
+
+//go:noinline
+func bottom() int { say("main.bottom"); return 1 }
+
+//go:noinline
+func deep(n int) int {
+	var room [300]byte
+	room[n] = byte(n)
+	if n == 0 {
+		return bottom()
+	}
+	return deep(n-1) + int(room[n])
+}
+
+//go:noinline
+func spin(n int) (x uint64) {
+	say("main.spin")
+	for i := 0; i < n; i++ {
+		x = x*2862933555777941757 + uint64(i)
+	}
+	return x
+}
+
+//go:noinline
+func worker(n int, in, out chan int, done *sync.WaitGroup) {
+	say("main.worker")
+	if n%3 == 0 {
+		runtime.LockOSThread()
+	}
+	for v := range in {
+		leaf(v)
+		if v%7 == 0 {
+			deep(20 + v%30)
+		}
+		if v%5 == 0 {
+			time.Sleep(50 * time.Microsecond)
+		}
+		if v%11 == 0 {
+			spin(20000000)
+		}
+		out <- v
+	}
+	done.Done()
+}
+
+func main() {
+	runtime.GOMAXPROCS(4)
+	in, out := make(chan int), make(chan int)
+	var done, shorts sync.WaitGroup
+	for n := 0; n < 8; n++ {
+		done.Add(1)
+		go worker(n, in, out, &done)
+	}
+	shorts.Add(1000)
+	go func() {
+		for v := 0; v < 400; v++ {
+			in <- v
+			for k := 0; v%4 == 0 && k < 10; k++ {
+				go short(k, &shorts)
+			}
+		}
+		close(in)
+	}()
+	for v := 0; v < 400; v++ {
+		<-out
+	}
+	done.Wait()
+	shorts.Wait()
+	for _, c := range said {
+		fmt.Fprintln(os.Stdout, c.goroutine, c.function)
+	}
+}
+GO
+GOCACHE=$dir/built GO111MODULE=off go build -o program program.go 2>err || skip "the program cannot be built: $(head -n 1 err)"
+"$PUGMARK" cfg --list program >functions
+strip -o stripped program
+
+by_goroutine() { # PROGRAM [OPTION...]: its calls of those functions, as dump tells them
+	"$PUGMARK" dump "${@:2}" --by goroutine rec 2>err | awk -v module="$1" '
+		NR == FNR { for (i = 1; i <= NF; i++) if ($i ~ /^main\.(short|leaf|bottom|spin|worker)$/) name[$1] = $i; next }
+		$1 !~ /^g/ { next }
+		$2 == "call" || $2 == "tail" { sub(module ":", "", $5) }
+		($2 == "call" || $2 == "tail") && $5 in name { print substr($1, 2), name[$5] }
+		$2 == "enter" && $5 != "resumed" && $4 in name { print substr($1, 2), name[$4] }' functions - | sort -s -n -k 1,1
+}
+said() { sort -s -n -k 1,1 out; }
+gaps() { "$PUGMARK" verify "$@" 2>&1 | grep -c '^  gap '; }
+# Each call that has no gap near is told of the goroutine that has said it: what is missing or of another
+# is no more than there are gaps. Without a gap all are the same.
+tell_what_was_said() { # NAME PROGRAM [OPTION...]
+	local gaps
+	by_goroutine "${@:2}" >told
+	said >want
+	gaps=$("$PUGMARK" dump "${@:3}" rec 2>err | grep -c ' gap ')
+	echo "$1: $(wc -l <want) calls of $(cut -d ' ' -f 1 want | uniq | wc -l) goroutines, $gaps gaps"
+	claim "$1: calls were said" [ "$(wc -l <want)" -ge 2800 ]
+	if [ "$gaps" = 0 ]; then
+		claim "$1: each goroutine's calls are those that it has said" same want told
+	else
+		claim "$1: no call is told of another goroutine" \
+			python3 - want told "$gaps" <<'PY'
+import collections, difflib, sys
+lines = [collections.defaultdict(list), collections.defaultdict(list)]
+for of, name in zip(lines, sys.argv[1:3]):
+    for line in open(name):
+        goroutine, function = line.split()
+        of[goroutine].append(function)
+said, told = lines
+wrong = [g for g in told if g not in said]
+missing = 0
+for goroutine, calls in said.items():
+    for op, a, b, c, d in difflib.SequenceMatcher(None, calls, told[goroutine], False).get_opcodes():
+        if op in ('insert', 'replace'):
+            wrong.append((goroutine, calls[a:b], told[goroutine][c:d]))
+        if op == 'delete':
+            missing += b - a
+if wrong or missing > 8 * int(sys.argv[3]):
+    sys.exit(f'{wrong[:4]}, {missing} missing')
+PY
+	fi
+}
+
+"$PUGMARK" record -q --ring 64 -o rec -- ./program >out 2>err
+claim 'recording works' [ $? -eq 0 ]
+tell_what_was_said probes program
+"$PUGMARK" dump rec >threads 2>err
+claim 'a switch says which goroutine goes on' \
+	[ "$(grep -c ' switch [0-9]* goroutine [0-9]*$' threads)" -ge 1000 ]
+claim 'nearly each does' [ "$(grep -c ' switch [0-9]*$' threads)" -le "$(grep -c ' gap ' threads)" ]
+conclude
