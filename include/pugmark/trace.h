@@ -70,8 +70,8 @@ struct pugmark_trace_line {
  * goroutine did, on whatever threads, is put together, in the order of time. Where it goes to
  * another thread is a PUGMARK_TRACE_SWITCH whose addr is that one's tid, and its func 0. Before the
  * first iterator, and not of a trace that grows. All events are written into a temporary file,
- * without a name. 0; -ENODATA with @diag filled where no event tells a goroutine, or it was recorded
- * without times; or -errno. */
+ * without a name. 0; -ENODATA with @diag filled where no event tells a goroutine, or it was
+ * recorded without times; or -errno. */
 int pugmark_trace_by_goroutine(struct pugmark_trace *trace, struct pugmark_diag *diag);
 /* Goroutines by their numbers, then what is of none. Borrowed until the trace is freed. */
 const struct pugmark_trace_line *pugmark_trace_lines(const struct pugmark_trace *trace,

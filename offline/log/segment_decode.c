@@ -22,7 +22,7 @@ struct symbol {
 	uint8_t told; /* KIND_VALUE, KIND_SNAPSHOT: which fields each event has */
 	bool reads;   /* FORM_VALUES */
 	bool goroutine;
-	bool rare;    /* its events have rare fields; a witness sets `value` itself */
+	bool rare; /* its events have rare fields; a witness sets `value` itself */
 };
 
 struct segment_decoder {

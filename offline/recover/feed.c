@@ -104,8 +104,8 @@ static inline bool may_be_short(const struct parser *p, const struct pugmark_wit
 {
 	return e->kind == PUGMARK_EVENT_WITNESS && p->position <= AT_CALL && !p->n_handlers &&
 	       !p->lost && !p->holds && !p->attach_waits && p->begun && e->module < p->n_modules &&
-	       (!e->goroutine || e->goroutine == p->goroutine) &&
-	       p->bias[e->module] == e->bias && p->bias_known >> e->module & 1;
+	       (!e->goroutine || e->goroutine == p->goroutine) && p->bias[e->module] == e->bias &&
+	       p->bias_known >> e->module & 1;
 }
 
 /* Any event that no shortcut leads to. */

@@ -22,9 +22,9 @@ struct line_frames {
 /* What is open behind the event. False where memory is out. */
 bool line_frames_follow(struct line_frames *frames, const struct pugmark_trace_event *event);
 
-/* Where on @line the stack @stack lies: *@base is the level of its outermost frame. Returns how many
- * frames the two have in common from there on. The stack may have been seen from some frame on only:
- * of several places that fit as well the innermost is taken. */
+/* Where on @line the stack @stack lies: *@base is the level of its outermost frame. Returns how
+ * many frames the two have in common from there on. The stack may have been seen from some frame on
+ * only: of several places that fit as well the innermost is taken. */
 uint32_t line_frames_match(const struct line_frames *line, const struct line_frame *stack,
 			   uint32_t n, uint32_t *base);
 

@@ -104,11 +104,11 @@ static bool begin_piece(struct line_reader *r)
 	if (!p->goroutine)
 		return true;
 	if (!r->any || p->task != r->task)
-		room = emit(r, p,
-			    (struct pugmark_trace_event){
-				    .kind = PUGMARK_TRACE_SWITCH,
-				    .addr = (uint32_t)r->lines->tasks[p->task].tid,
-				    .depth = r->open.n});
+		room = emit(
+			r, p,
+			(struct pugmark_trace_event){.kind = PUGMARK_TRACE_SWITCH,
+						     .addr = (uint32_t)r->lines->tasks[p->task].tid,
+						     .depth = r->open.n});
 	room = room && join(r, p);
 	r->any = true;
 	r->task = p->task;
@@ -138,8 +138,7 @@ static int read_events(struct line_reader *r)
 	return 0;
 }
 
-int line_reader_batch(struct line_reader *r, const struct pugmark_trace_event **events,
-		      uint32_t *n)
+int line_reader_batch(struct line_reader *r, const struct pugmark_trace_event **events, uint32_t *n)
 {
 	r->out.n = 0;
 	while (!r->out.n) {

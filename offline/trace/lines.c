@@ -98,8 +98,11 @@ static void begin_piece(struct cutting *c, uint64_t goroutine, uint64_t at_ns)
 		put_frame(c, c->frames.at[i]);
 }
 
+/* What a thread did of no goroutine says where it went from there. */
 static void switch_to(struct cutting *c, const struct pugmark_trace_event *e)
 {
+	if (!c->piece.goroutine && c->piece.n && e->target)
+		store(c, e);
 	go_on_at(c, e->func);
 	begin_piece(c, e->target, e->to_ns);
 	if (!e->target)
@@ -164,7 +167,8 @@ static int cut_task(struct lines *l, uint32_t task)
 	return got < 0 ? got : c.failed ? -ENOMEM : 0;
 }
 
-/* Goroutines before what is of none; the pieces of one by time, those of a thread in their order. */
+/* Goroutines before what is of none; the pieces of one by time, those of a thread in their order.
+ */
 static int by_line(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
@@ -186,10 +190,9 @@ static int list(struct lines *l)
 		bool same = i && p->goroutine == before->goroutine &&
 			    (p->goroutine || p->task == before->task);
 		if (!same &&
-		    (!VEC_PUSH(&l->list,
-			       (struct pugmark_trace_line){.goroutine = p->goroutine,
-							   .task = p->task,
-							   .first_ns = p->begin_ns}) ||
+		    (!VEC_PUSH(&l->list, (struct pugmark_trace_line){.goroutine = p->goroutine,
+								     .task = p->task,
+								     .first_ns = p->begin_ns}) ||
 		     !VEC_PUSH(&l->first_piece, i)))
 			return -ENOMEM;
 		struct pugmark_trace_line *line = &l->list.at[l->list.n - 1];

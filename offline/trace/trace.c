@@ -29,7 +29,7 @@ struct pugmark_trace {
 
 struct pugmark_trace_iter {
 	const struct pugmark_trace *trace;
-	struct line_reader *line; /* of a line: all else is not used; or NULL */
+	struct line_reader *line;		   /* of a line: all else is not used; or NULL */
 	const struct pugmark_recording_info *info; /* of the trace's recording */
 	struct pugmark_recording_iter *events;
 	struct table_set *set;	      /* its own, unless the trace grows */

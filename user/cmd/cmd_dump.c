@@ -354,12 +354,8 @@ static int own_option(void *ctx, int opt, const char *arg)
 }
 
 static const struct option options[] = {
-	VIEW_OPTIONS_COMMON,
-	VIEW_OPTIONS_FILTER,
-	VIEW_OPTIONS_LINES,
-	VIEW_OPTIONS_TIME,
-	VIEW_OPTIONS_MODULE,
-	{"count", no_argument, NULL, OPT_COUNT},
+	VIEW_OPTIONS_COMMON, VIEW_OPTIONS_FILTER, VIEW_OPTIONS_LINES,
+	VIEW_OPTIONS_TIME,   VIEW_OPTIONS_MODULE, {"count", no_argument, NULL, OPT_COUNT},
 	{NULL, 0, NULL, 0},
 };
 const struct command_words dump_words = {.options = options};

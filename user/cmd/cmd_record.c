@@ -213,7 +213,8 @@ static char *tell_numberless(const struct record_modules *modules, bool quiet)
 		if (m->goid_at || !is_of_go(m->plan))
 			continue;
 		if (!quiet)
-			command_say(stderr, "pugmark: note: ", name, " was built " NUMBERLESS_WORDS "\n");
+			command_say(stderr, "pugmark: note: ", name,
+				    " was built " NUMBERLESS_WORDS "\n");
 		if (asprintf(&text, "%s was built " NUMBERLESS_WORDS, name) < 0)
 			text = NULL;
 	}

@@ -18,7 +18,8 @@ static const char help[] =
 	"witnessed has a time of its own; the rest has bounds, and a call takes between two "
 	"times.\n"
 	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_THREAD
-		VIEW_HELP_LINES VIEW_HELP_DEPTH "      --longer TIME        only calls that may have taken TIME or "
+		VIEW_HELP_LINES VIEW_HELP_DEPTH
+	"      --longer TIME        only calls that may have taken TIME or "
 	"longer, and what is around "
 	"them\n"
 	"      --from TIME          only calls that may last beyond TIME: from the start in "

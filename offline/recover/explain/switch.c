@@ -309,8 +309,10 @@ static enum may_begin may_begin_new(const struct parser *p, const struct lookahe
 		return MAY_NOT;
 	struct silence at;
 	bool in_call = silence_in(&at, p, open - 1) && at.call;
-	return parser_is_another(p, la->e) || !in_call || at.call->import || at.call->callee != PUGMARK_NONE ? WILL_HAVE
-									      : MAY_HAVE;
+	return parser_is_another(p, la->e) || !in_call || at.call->import ||
+			       at.call->callee != PUGMARK_NONE
+		       ? WILL_HAVE
+		       : MAY_HAVE;
 }
 
 static void ask_new(const struct parser *p, const struct lookahead *la, struct candidates *set)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test_go_version.c: where goid lies is told for the versions of Go whose runtime.g is known, by the
- * section that their linker writes, whatever else is in the file; and of nothing else. */
+/* test_go_version.c: where goid lies is told for the versions of Go whose runtime.g is known, by
+ * the section that their linker writes, whatever else is in the file; and of nothing else. */
 #include "user/file/go_version.h"
 
 #include <elf.h>

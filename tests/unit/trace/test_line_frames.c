@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test_line_frames.c: a line's open frames follow its events, and a stack is found on a line where the
- * two have most in common. */
+/* test_line_frames.c: a line's open frames follow its events, and a stack is found on a line where
+ * the two have most in common. */
 #include "offline/trace/line_frames.h"
 
 #include <pugmark/model.h>
@@ -14,8 +14,8 @@
 
 static void follow(struct line_frames *f, uint8_t kind, uint32_t func, uint32_t depth)
 {
-	assert_true(line_frames_follow(f, &(struct pugmark_trace_event){
-						  .kind = kind, .func = func, .depth = depth}));
+	assert_true(line_frames_follow(
+		f, &(struct pugmark_trace_event){.kind = kind, .func = func, .depth = depth}));
 }
 
 static void frames_follow_events(void **state)

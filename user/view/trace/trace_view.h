@@ -120,7 +120,7 @@ struct trace_view {
 	/* Threads; or, told by goroutine, the lines below, as if each were a thread: tid is then
 	 * that of the first one it ran on. */
 	const struct pugmark_recording_task *tasks;
-	const struct pugmark_trace_line *lines; /* NULL: told by thread */
+	const struct pugmark_trace_line *lines;	 /* NULL: told by thread */
 	struct pugmark_recording_task *as_tasks; /* heap */
 	uint32_t only_module; /* the number + 1 of the one module that counts; 0: all do */
 	uint32_t n_tasks, n_modules;
