@@ -217,8 +217,8 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 static __always_inline void note_goroutine(struct task_state *st, __u64 r14, __u32 module,
 					   struct hit *hit)
 {
-	__u32 at = goid_at[module];
-	__u64 number = at && hit->head & HEAD_SNAPSHOT ? goroutine_number(r14, hit->sp, at) : 0;
+	__u32 at = hit->head & HEAD_SNAPSHOT ? goid_at[module] : 0;
+	__u64 number = at ? goroutine_number(r14, hit->sp, at) : 0;
 
 	if (number)
 		batch_append(st, &hit->n, (__u32)RECORD_GOROUTINE << HEAD_RECORD_SHIFT, number);

@@ -91,7 +91,7 @@ int pugmark_trace_batch(struct pugmark_trace_iter *iter, const struct pugmark_tr
 			uint32_t *n);
 /* Whether that was all: nothing more will come, not even of a recording that grows. */
 bool pugmark_trace_ended(const struct pugmark_trace_iter *iter);
-/* How many witness events were read so far, for all that was handed out. */
+/* How many witness events were read so far, for all that was handed out; of a line 0. */
 uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *iter);
 
 #ifdef __cplusplus

@@ -56,7 +56,7 @@ static bool emit_frame(struct line_reader *r, const struct piece *p, uint8_t kin
 {
 	if (f->func == PUGMARK_NONE)
 		return true;
-	const struct pugmark_plan *plan = pugmark_trace_plan(r->lines->trace, f->module);
+	const struct pugmark_plan *plan = r->lines->plans[f->module];
 	return emit(r, p,
 		    (struct pugmark_trace_event){
 			    .kind = kind,

@@ -145,26 +145,37 @@ static void cut(struct cutting *c, const struct pugmark_trace_event *e)
 		store(c, e);
 }
 
-static int cut_task(struct lines *l, uint32_t task)
+int lines_add_task(struct lines *l, uint32_t task, struct cutting **out)
 {
-	struct pugmark_trace_iter *it;
-	const struct pugmark_trace_event *e;
-	struct cutting c = {.lines = l, .task = task};
-	uint32_t n;
-	int got = pugmark_trace_iter_new(l->trace, task, &it);
-	if (got)
-		return got;
-	begin_piece(&c, 0, 0);
-	while (!c.failed && (got = pugmark_trace_batch(it, &e, &n)) == 1)
-		for (; n; n--)
-			cut(&c, e++);
-	end_piece(&c);
-	pugmark_trace_iter_free(it);
-	for (uint32_t i = 0; i < c.left.n; i++)
-		VEC_FREE(&c.left.at[i].frames);
-	VEC_FREE(&c.left);
-	VEC_FREE(&c.frames);
-	return got < 0 ? got : c.failed ? -ENOMEM : 0;
+	struct cutting *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->lines = l;
+	c->task = task;
+	begin_piece(c, 0, 0);
+	*out = c;
+	return 0;
+}
+
+int lines_cut(struct cutting *c, const struct pugmark_trace_event *events, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		cut(c, &events[i]);
+	return c->failed ? -ENOMEM : 0;
+}
+
+int lines_end_task(struct cutting *c)
+{
+	if (!c)
+		return 0;
+	end_piece(c);
+	int err = c->failed ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < c->left.n; i++)
+		VEC_FREE(&c->left.at[i].frames);
+	VEC_FREE(&c->left);
+	VEC_FREE(&c->frames);
+	free(c);
+	return err;
 }
 
 /* Goroutines before what is of none; the pieces of one by time, those of a thread in their order.
@@ -203,35 +214,34 @@ static int list(struct lines *l)
 	return VEC_PUSH(&l->first_piece, l->pieces.n) ? 0 : -ENOMEM;
 }
 
-int lines_make(const struct pugmark_trace *trace, struct lines **out)
+int lines_finish(struct lines *l)
+{
+	return fflush(l->events) ? -errno : list(l);
+}
+
+int lines_new(const struct pugmark_plan *const *plans, const struct pugmark_recording_task *tasks,
+	      struct lines **out)
 {
 	struct lines *l = calloc(1, sizeof(*l));
-	uint32_t n_tasks;
 	if (!l)
 		return -ENOMEM;
-	l->trace = trace;
-	l->tasks = pugmark_recording_tasks(pugmark_trace_recording(trace), &n_tasks);
+	l->plans = plans;
+	l->tasks = tasks;
 	l->events = tmpfile();
-	int err = l->events ? 0 : -errno;
-	for (uint32_t task = 0; !err && task < n_tasks; task++)
-		err = cut_task(l, task);
-	if (!err && fflush(l->events))
-		err = -errno;
-	if (!err)
-		err = list(l);
-	if (err)
-		lines_free(l);
-	else
-		*out = l;
-	return err;
+	if (!l->events) {
+		int err = -errno;
+		free(l);
+		return err;
+	}
+	*out = l;
+	return 0;
 }
 
 void lines_free(struct lines *l)
 {
 	if (!l)
 		return;
-	if (l->events)
-		fclose(l->events);
+	fclose(l->events);
 	VEC_FREE(&l->pieces);
 	VEC_FREE(&l->frames);
 	VEC_FREE(&l->list);

@@ -7,12 +7,22 @@
 #include <pugmark/trace.h>
 
 struct lines;
+struct cutting;
 struct line_reader;
 
-/* Goes through all threads of @trace, whose events are kept in a file without a name. 0 and what
- * the caller frees before the trace, or -errno. */
-int lines_make(const struct pugmark_trace *trace, struct lines **out);
+/* Events are kept in a file without a name. @plans, by module, and @tasks are borrowed until
+ * lines_free(). 0 or -errno. */
+int lines_new(const struct pugmark_plan *const *plans, const struct pugmark_recording_task *tasks,
+	      struct lines **out);
 void lines_free(struct lines *lines);
+/* Begins with all that the thread at @task did: its events in their order, then the end, which
+ * frees
+ * @out (NULL: nothing). 0, or -ENOMEM: no room, on the disk either. */
+int lines_add_task(struct lines *lines, uint32_t task, struct cutting **out);
+int lines_cut(struct cutting *cutting, const struct pugmark_trace_event *events, uint32_t n);
+int lines_end_task(struct cutting *cutting);
+/* All threads have been added. 0 or -errno. */
+int lines_finish(struct lines *lines);
 /* Goroutines by their numbers, then of each thread what was of none that is known. */
 const struct pugmark_trace_line *lines_list(const struct lines *lines, uint32_t *n);
 

@@ -19,7 +19,7 @@ struct piece {
 };
 
 struct lines {
-	const struct pugmark_trace *trace;
+	const struct pugmark_plan *const *plans;
 	const struct pugmark_recording_task *tasks;
 	FILE *events; /* struct pugmark_trace_event */
 	uint64_t n_events;

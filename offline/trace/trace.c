@@ -9,6 +9,7 @@
 #include "offline/trace/lines.h"
 #include "offline/trace/table_sets.h"
 #include "offline/trace/told_times.h"
+#include "offline/trace/trace_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -280,29 +281,6 @@ static int add_tables(struct pugmark_trace_iter *it)
 	return err;
 }
 
-int pugmark_trace_by_goroutine(struct pugmark_trace *t, struct pugmark_diag *diag)
-{
-	uint32_t n;
-	if (!pugmark_recording_info(t->rec)->times)
-		return pugmark_diag_set(diag, -ENODATA, t->rec->dir, PUGMARK_NO_OFFSET,
-					"recorded without times: nothing tells in which order "
-					"threads ran a goroutine");
-	int err = lines_make(t, &t->lines);
-	if (err)
-		return pugmark_diag_set(diag, err, t->rec->dir, PUGMARK_NO_OFFSET,
-					"telling it by goroutine: %s", strerror(-err));
-	const struct pugmark_trace_line *first = lines_list(t->lines, &n);
-	if (!n || !first->goroutine)
-		return pugmark_diag_set(diag, -ENODATA, t->rec->dir, PUGMARK_NO_OFFSET,
-					"no goroutine has a number in it");
-	return 0;
-}
-
-const struct pugmark_trace_line *pugmark_trace_lines(const struct pugmark_trace *t, uint32_t *n)
-{
-	return lines_list(t->lines, n);
-}
-
 static int line_iter_new(const struct pugmark_trace *t, uint32_t line,
 			 struct pugmark_trace_iter **out)
 {
@@ -540,6 +518,21 @@ int pugmark_trace_batch(struct pugmark_trace_iter *it, const struct pugmark_trac
 		it->next = it->n;
 	}
 	return got;
+}
+
+void trace_tell_lines(struct pugmark_trace *t, struct lines *lines)
+{
+	t->lines = lines;
+}
+
+const struct pugmark_plan *const *trace_plans(const struct pugmark_trace *t)
+{
+	return (const struct pugmark_plan *const *)t->plans;
+}
+
+const struct pugmark_trace_line *pugmark_trace_lines(const struct pugmark_trace *t, uint32_t *n)
+{
+	return lines_list(t->lines, n);
 }
 
 uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *it)

@@ -209,14 +209,18 @@ tell_what_was_said stripped stripped
 claim 'patching works' [ $? -eq 0 ]
 tell_what_was_said patched program
 
-# What no version says is said once.
+# Of a version that is not known DWARF says it; what neither says is said once.
 python3 - <<'PY' && chmod +x unknown
 whole = bytearray(open('program', 'rb').read())
 version = whole.index(b'\xff Go buildinf:') + 33
 whole[version : version + 6] = b'go1.99'
 open('unknown', 'wb').write(whole)
 PY
+strip -o nothing unknown
 "$PUGMARK" record -o rec -- ./unknown >out 2>err
+claim 'DWARF says where the number is' is "$(grep -c 'goroutines have no numbers' err)" 0
+tell_what_was_said 'by DWARF' unknown
+"$PUGMARK" record -o rec -- ./nothing >out 2>err
 claim 'an unknown version is said' is "$(grep -c 'goroutines have no numbers' err)" 1
 claim 'then no switch has a number' is "$("$PUGMARK" dump rec 2>err | grep -c ' goroutine ')" 0
 run 1 dump --by goroutine rec

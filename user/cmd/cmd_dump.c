@@ -333,7 +333,10 @@ static int dump_all(struct dump *d, struct pugmark_diag *diag)
 		if (err)
 			return trace_view_task_failed(&d->view, i, err, diag);
 	}
-	if (d->count_only)
+	if (d->count_only && d->view.lines) /* a witness may be of several */
+		outbuf_format(d->out, "events %llu gaps %llu\n", (unsigned long long)d->events,
+			      (unsigned long long)d->gaps);
+	else if (d->count_only)
 		outbuf_format(d->out, "events %llu witnesses %llu gaps %llu\n",
 			      (unsigned long long)d->events, (unsigned long long)d->witnesses,
 			      (unsigned long long)d->gaps);

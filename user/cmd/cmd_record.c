@@ -189,8 +189,8 @@ static char *tell_packed(const struct record_modules *modules, bool quiet)
 }
 
 #define NUMBERLESS_WORDS                                                                           \
-	"by no version of Go that is known to keep a goroutine's number at a certain place (1.18 " \
-	"to 1.26): goroutines have no numbers"
+	"was built by no version of Go that is known to keep a goroutine's number at a certain "   \
+	"place (1.18 to 1.26), nor does DWARF say where: goroutines have no numbers"
 
 /* Go's runtime is in it; the plan has the names of functions that Go's own table has. */
 static bool is_of_go(const struct pugmark_plan *plan)
@@ -213,9 +213,8 @@ static char *tell_numberless(const struct record_modules *modules, bool quiet)
 		if (m->goid_at || !is_of_go(m->plan))
 			continue;
 		if (!quiet)
-			command_say(stderr, "pugmark: note: ", name,
-				    " was built " NUMBERLESS_WORDS "\n");
-		if (asprintf(&text, "%s was built " NUMBERLESS_WORDS, name) < 0)
+			command_say(stderr, "pugmark: note: ", name, " " NUMBERLESS_WORDS "\n");
+		if (asprintf(&text, "%s " NUMBERLESS_WORDS, name) < 0)
 			text = NULL;
 	}
 	return text;

@@ -73,7 +73,7 @@ static bool is_named(int fd, const Elf64_Shdr *names, const Elf64_Shdr *sh, cons
 	       read_all(fd, found, n, names->sh_offset + sh->sh_name) && !memcmp(found, name, n);
 }
 
-static uint32_t read_goid(int fd)
+static bool read_info(int fd, uint32_t *goid)
 {
 	Elf64_Ehdr eh;
 	Elf64_Shdr names, sh;
@@ -84,24 +84,24 @@ static uint32_t read_goid(int fd)
 	    !read_all(fd, &names, sizeof(names),
 		      eh.e_shoff + (uint64_t)eh.e_shstrndx * sizeof(sh)) ||
 	    names.sh_size > NAMES_MAX)
-		return 0;
+		return false;
 	for (uint32_t i = 0; i < eh.e_shnum; i++) {
 		if (!read_all(fd, &sh, sizeof(sh), eh.e_shoff + i * sizeof(sh)))
-			return 0;
+			return false;
 		if (!is_named(fd, &names, &sh, ".go.buildinfo"))
 			continue;
 		size_t len = sh.sh_size < sizeof(info) ? sh.sh_size : sizeof(info);
-		return read_all(fd, info, len, sh.sh_offset) ? by_info(info, len) : 0;
+		*goid = read_all(fd, info, len, sh.sh_offset) ? by_info(info, len) : 0;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
-uint32_t go_version_goid(const char *path)
+bool go_version_read(const char *path, uint32_t *goid)
 {
 	int fd = open_regular(path, NULL);
-	if (fd < 0)
-		return 0;
-	uint32_t at = read_goid(fd);
-	close(fd);
-	return at;
+	bool found = fd >= 0 && read_info(fd, goid);
+	if (fd >= 0)
+		close(fd);
+	return found;
 }

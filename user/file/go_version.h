@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* go_version.h: where a program that Go has built keeps the number of a goroutine. */
+/* go_version.h: which version of Go has built a program, and what that says of its runtime. */
 #ifndef USER_GO_VERSION_H
 #define USER_GO_VERSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far in runtime.g of the program at @path the field goid lies, in bytes, by the version of Go
- * that has built it, which is in .go.buildinfo also where it is stripped. 0: it is no program of
- * Go's for x86-64, or its version is not known to have that at any certain place. */
-uint32_t go_version_goid(const char *path);
+/* Whether Go has built the program at @path, for x86-64: its linker has written .go.buildinfo,
+ * which stays when it is stripped. Then in *@goid how far in runtime.g the field goid lies by its
+ * version, in bytes; 0: by none that is known. */
+bool go_version_read(const char *path, uint32_t *goid);
 
-/* The same of a version, "go1.19.8". */
+/* That of a version, "go1.19.8"; 0: it is none that is known. */
 uint32_t go_version_goid_of(const char *version);
 
 #endif

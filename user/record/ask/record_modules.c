@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* record_modules.c: see record_modules.h. */
-#include "user/file/go_version.h"
+#include "user/file/go_goid.h"
 #include "user/record/ask/record_modules.h"
 
 #include "offline/plan/plan_file.h"
@@ -161,7 +161,7 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 	module->n_sites = planned->plan->n_sites;
 	memcpy(module->build_id, planned->plan->build_id, sizeof(module->build_id));
 	module->build_id_len = planned->plan->build_id_len;
-	module->goid_at = go_version_goid(module->path);
+	module->goid_at = go_goid_at(module->path);
 	return 0;
 }
 
