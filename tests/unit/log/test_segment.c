@@ -388,7 +388,11 @@ static void damage_is_survived(void **state)
 
 		memcpy(exact, payload, len);
 		cut.raw_bytes = len;
-		assert_int_equal(segment_decoder_open(dec, exact, &cut), -EBADMSG);
+		int err = segment_decoder_open(dec, exact, &cut);
+		if (!err) /* its last part need not be there, but for events that say it is */
+			while ((err = segment_decoder_next(dec, &e)) == 1)
+				;
+		assert_int_equal(err, -EBADMSG);
 		free(exact);
 	}
 	free(payload);
