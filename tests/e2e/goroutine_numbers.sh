@@ -88,6 +88,9 @@ func worker(n int, in, out chan int, done *sync.WaitGroup) {
 		}
 		out <- v
 	}
+	if n%3 == 0 {
+		runtime.UnlockOSThread() // or its thread would end with it
+	}
 	done.Done()
 }
 
@@ -133,8 +136,8 @@ by_goroutine() { # PROGRAM [OPTION...]: its calls of those functions, as dump te
 }
 said() { sort -s -n -k 1,1 out; }
 gaps() { "$PUGMARK" verify "$@" 2>&1 | grep -c '^  gap '; }
-# Each call that has no gap near is told of the goroutine that has said it: what is missing or of another
-# is no more than there are gaps. Without a gap all are the same.
+# Without a gap, each goroutine's calls are the same. At a gap some are missing, and one that was in progress
+# may be told again behind it.
 tell_what_was_said() { # NAME PROGRAM [OPTION...]
 	local gaps
 	by_goroutine "${@:2}" >told
@@ -145,7 +148,7 @@ tell_what_was_said() { # NAME PROGRAM [OPTION...]
 	if [ "$gaps" = 0 ]; then
 		claim "$1: each goroutine's calls are those that it has said" same want told
 	else
-		claim "$1: no call is told of another goroutine" \
+		claim "$1: but for what is at gaps, calls are told of the goroutine that makes them" \
 			python3 - want told "$gaps" <<'PY'
 import collections, difflib, sys
 lines = [collections.defaultdict(list), collections.defaultdict(list)]
@@ -162,7 +165,7 @@ for goroutine, calls in said.items():
             wrong.append((goroutine, calls[a:b], told[goroutine][c:d]))
         if op == 'delete':
             missing += b - a
-if wrong or missing > 8 * int(sys.argv[3]):
+if len(wrong) > int(sys.argv[3]) or missing > 8 * int(sys.argv[3]):
     sys.exit(f'{wrong[:4]}, {missing} missing')
 PY
 	fi

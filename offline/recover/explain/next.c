@@ -39,7 +39,7 @@ enum commit commit_next(struct parser *p, struct lookahead *la, const struct can
 /* Only where stacks move may the event follow from where the parser is, though nothing says so. */
 void ask_moved(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	if (p->tables[la->e->module]->go_runtime)
+	if (p->tables[la->e->module]->go_runtime && !parser_is_another(p, la->e))
 		candidate_add(set, &(struct candidate){.cause = CAUSE_MOVED,
 						       .unsaid = PUGMARK_CAUSE_NONE});
 }
