@@ -202,8 +202,10 @@ claim 'a goroutine that is not there is said' grep -q 'no goroutine 99999999' er
 run 2 dump --by stack rec
 run 2 dump --goroutine 1 --thread 1 rec
 
-record_in_three_modes --ring 64 -- ./program
-for module in 0 1 2; do tell_what_was_said "plan $module" program --module $module; done
+for mode in full casper; do
+	"$PUGMARK" record -q --ring 64 --mode $mode -o rec -- ./program >out 2>err
+	tell_what_was_said "mode $mode" program
+done
 
 "$PUGMARK" record -q --ring 64 -o rec -- ./stripped >out 2>err
 tell_what_was_said stripped stripped
