@@ -202,7 +202,7 @@ claim 'a goroutine that is not there is said' grep -q 'no goroutine 99999999' er
 run 2 dump --by stack rec
 run 2 dump --goroutine 1 --thread 1 rec
 
-for mode in full casper; do
+for mode in ${LONG:+full} casper; do
 	"$PUGMARK" record -q --ring 64 --mode $mode -o rec -- ./program >out 2>err
 	tell_what_was_said "mode $mode" program
 done
