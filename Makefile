@@ -242,7 +242,7 @@ SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick ex
 	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
 LONG_TARGETS := $(addprefix check-,carrier-work go-quick programs-quick slices-programs)
 # Scripts of which `make check` has a sample, and all with LONG=1.
-SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang \
+SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang goroutine_numbers \
 	   interposed loss modules objects opaque shares shares_apart signals values_hard)
 as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
 as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
