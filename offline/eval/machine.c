@@ -40,6 +40,7 @@ void value_machine_free(struct value_machine *m)
 	value_arena_free(m);
 	value_stubs_free(m->stubs);
 	free(m->blocks);
+	free(m->live);
 	value_inexacts_free(&m->inexacts);
 	free(m->code);
 	free(m->places);
