@@ -7,297 +7,402 @@
 
 #include <dwarf.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 3, ELEMENTS_MAX = 8, STRING_MAX = 64 };
+enum {
+	DEPTH_MAX = 6,
+	ELEMENTS_MAX = 32,
+	MEMBERS_MAX = 64,
+	REPEATS = 10, /* so many equal elements are one, and a number */
+	DIMENSIONS = 8,
+	COMPARED = 256, /* bytes of an element, at most */
+};
 
-/* The type of @die without names and qualifiers; false: it has none (void). */
-static bool plain_type(Dwarf_Die *die, Dwarf_Die *out)
+struct printer {
+	FILE *out;
+	struct value_memory *memory;
+	enum value_form form;
+	int depth;
+};
+
+static void print_type(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
+		       uint64_t off, struct value_bits bits);
+
+static const struct value_bits whole = {0, 0};
+
+/* --- leaves ------------------------------------------------------------------------------------
+ */
+
+/* One text that is no structure. */
+struct leaf {
+	struct printer *p;
+	FILE *out;
+	char *text;
+	size_t len;
+};
+
+static FILE *leaf_begin(struct leaf *l, struct printer *p)
 {
+	*l = (struct leaf){.p = p, .out = p->out};
+	if (p->form == VALUE_AS_JSON)
+		l->out = open_memstream(&l->text, &l->len);
+	return l->out;
+}
+
+static void leaf_end(struct leaf *l)
+{
+	if (l->p->form != VALUE_AS_JSON)
+		return;
+	if (l->out)
+		fclose(l->out);
+	printable_json(l->p->out, l->text);
+	free(l->text);
+}
+
+static void print_word(struct printer *p, const char *word)
+{
+	fprintf(p->out, p->form == VALUE_AS_JSON ? "\"%s\"" : "%s", word);
+}
+
+/* --- structures --------------------------------------------------------------------------------
+ */
+
+struct members {
+	struct printer *p;
+	const struct value_bytes *v;
+	int n;
+};
+
+/* @name NULL: of a member that has none. */
+static void begin_member(struct members *m, const char *name, bool base)
+{
+	struct printer *p = m->p;
+
+	fputs(m->n++ ? (p->form == VALUE_AS_JSON ? "," : ", ") : "", p->out);
+	if (p->form == VALUE_AS_JSON) {
+		printable_json(p->out, name ? name : "");
+		fputc(':', p->out);
+	} else if (name) {
+		fputs(base ? "<" : "", p->out);
+		printable_print(p->out, name, PRINT_TEXT);
+		fputs(base ? "> = " : " = ", p->out);
+	}
+}
+
+/* Where the bits of a bit field are, from the first byte of the struct. */
+static struct value_bits bits_of(Dwarf_Die *member, uint64_t at)
+{
+	struct value_bits bits = {0, value_constant(member, DW_AT_bit_size, 0)};
+	Dwarf_Die type;
+
+	if (!bits.n)
+		return bits;
+	uint64_t first = value_constant(member, DW_AT_data_bit_offset, UINT64_MAX);
+	if (first != UINT64_MAX) {
+		bits.first = first;
+		return bits;
+	}
+	/* DWARF 3: counted from the most significant bit of a unit of storage. */
+	uint64_t unit = value_constant(member, DW_AT_byte_size, 0);
+	if (!unit && value_plain_type(member, &type))
+		unit = value_type_size(&type);
+	bits.first = 8 * at + 8 * unit - value_constant(member, DW_AT_bit_offset, 0) - bits.n;
+	return bits;
+}
+
+static void print_member(struct members *m, Dwarf_Die *member, uint64_t off)
+{
+	bool base = dwarf_tag(member) == DW_TAG_inheritance;
+	uint64_t at = value_constant(member, DW_AT_data_member_location, 0);
+	struct value_bits bits = bits_of(member, at);
+	const char *name = dwarf_diename(member);
 	Dwarf_Attribute attr;
 	Dwarf_Die type;
 
-	if (!dwarf_attr_integrate(die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &type))
-		return false;
-	return dwarf_peel_type(&type, out) == 0;
+	if (dwarf_hasattr(member, DW_AT_external) || dwarf_hasattr(member, DW_AT_declaration) ||
+	    !value_plain_type(member, &type))
+		return; /* static */
+	if (base)
+		name = dwarf_diename(&type);
+	begin_member(m, name, base);
+	/* A virtual base is where the object's table says. */
+	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
+	    dwarf_whatform(&attr) == DW_FORM_exprloc)
+		print_word(m->p, "?");
+	else
+		print_type(m->p, &type, m->v, bits.n ? off : off + at, bits);
 }
 
-bool value_type_is_real(Dwarf_Die *die)
+static void print_children(struct members *m, Dwarf_Die *of, uint64_t off);
+
+/* The variant that is there, of those of a Rust enum. */
+static void print_variant(struct members *m, Dwarf_Die *part, uint64_t off)
 {
+	Dwarf_Die discriminant, child, chosen, type;
 	Dwarf_Attribute attr;
-	Dwarf_Word encoding;
-	Dwarf_Die type;
+	long double real;
+	int64_t value = 0;
+	bool found = false, any;
 
-	return plain_type(die, &type) && dwarf_tag(&type) == DW_TAG_base_type &&
-	       dwarf_attr_integrate(&type, DW_AT_encoding, &attr) &&
-	       !dwarf_formudata(&attr, &encoding) && encoding == DW_ATE_float;
-}
-
-/* Its first @len bytes, at most 16, and the worst quality of them. False: they are not there. */
-static bool read_bytes(const struct value_bytes *v, struct value_memory *memory, uint64_t off,
-		       uint8_t *bytes, uint64_t len, uint8_t *quality)
-{
-	*quality = VALUE_EXACT;
-	if (v->place == VALUE_IN_MEMORY)
-		return !value_memory_read(memory, v->addr + off, bytes, len, quality);
-	if (off > v->len || len > v->len - off)
-		return false;
-	memcpy(bytes, v->bytes + off, len);
-	for (uint64_t i = 0; i < len; i++)
-		if (v->quality[off + i] > *quality)
-			*quality = v->quality[off + i];
-	return true;
-}
-
-static void print_string(FILE *out, uint64_t addr, struct value_memory *memory)
-{
-	char text[STRING_MAX + 1] = "";
-	uint8_t quality, worst = VALUE_EXACT;
-	int n = 0;
-
-	for (; n < STRING_MAX; n++) {
-		if (value_memory_read(memory, addr + n, &text[n], 1, &quality) ||
-		    quality == VALUE_UNKNOWN) {
-			text[n] = 0;
-			worst = VALUE_UNKNOWN;
-			break;
+	if (dwarf_attr(part, DW_AT_discr, &attr)) {
+		if (!dwarf_formref_die(&attr, &discriminant) ||
+		    !value_plain_type(&discriminant, &type) ||
+		    value_scalar_number(
+			    &type, m->v,
+			    off + value_constant(&discriminant, DW_AT_data_member_location, 0),
+			    whole, m->p->memory, &value, &real, &any, &any) >= VALUE_UNKNOWN) {
+			begin_member(m, NULL, false);
+			print_word(m->p, "?");
+			return;
 		}
-		worst = quality > worst ? quality : worst;
-		if (!text[n])
+	}
+	for (int more = dwarf_child(part, &child); !more; more = dwarf_siblingof(&child, &child)) {
+		if (dwarf_tag(&child) != DW_TAG_variant)
+			continue;
+		bool is = dwarf_hasattr(&child, DW_AT_discr_value) &&
+			  (int64_t)value_constant(&child, DW_AT_discr_value, 0) == value;
+		if (is || (!found && !dwarf_hasattr(&child, DW_AT_discr_value)))
+			chosen = child;
+		found |= is || !dwarf_hasattr(&child, DW_AT_discr_value);
+		if (is)
 			break;
 	}
-	text[STRING_MAX] = 0;
-	fputs(" \"", out);
-	printable_print(out, text, PRINT_JSON);
-	fprintf(out, "\"%s%s", n == STRING_MAX ? "..." : "", worst ? "~" : "");
+	if (found)
+		print_children(m, &chosen, off);
 }
 
-static bool is_char(Dwarf_Die *type)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word encoding;
-
-	return dwarf_tag(type) == DW_TAG_base_type && dwarf_bytesize(type) == 1 &&
-	       dwarf_attr_integrate(type, DW_AT_encoding, &attr) &&
-	       !dwarf_formudata(&attr, &encoding) &&
-	       (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char);
-}
-
-static void print_enum(FILE *out, Dwarf_Die *type, int64_t v)
+static void print_children(struct members *m, Dwarf_Die *of, uint64_t off)
 {
 	Dwarf_Die child;
 
-	if (!dwarf_child(type, &child)) {
-		do {
-			Dwarf_Attribute attr;
-			Dwarf_Sword value;
+	for (int more = dwarf_child(of, &child); !more; more = dwarf_siblingof(&child, &child)) {
+		int tag = dwarf_tag(&child);
 
-			if (dwarf_tag(&child) == DW_TAG_enumerator &&
-			    dwarf_attr_integrate(&child, DW_AT_const_value, &attr) &&
-			    !dwarf_formsdata(&attr, &value) && value == v) {
-				const char *name = dwarf_diename(&child);
-				printable_print(out, name ? name : "?", PRINT_TEXT);
-				return;
-			}
-		} while (!dwarf_siblingof(&child, &child));
+		if (tag == DW_TAG_variant_part)
+			print_variant(m, &child, off);
+		if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
+			continue;
+		if (m->n == MEMBERS_MAX) {
+			fputs(m->p->form == VALUE_AS_JSON ? ",\"...\":\"\"" : ", ...", m->p->out);
+			return;
+		}
+		print_member(m, &child, off);
 	}
-	fprintf(out, "%" PRId64, v);
 }
 
-static int64_t extend(uint64_t raw, int size, bool is_signed)
+/* A slice of characters, as Rust has its strings. */
+static bool print_slice(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
+			uint64_t off)
 {
-	unsigned shift = 64 - 8 * (unsigned)size;
+	const char *name = dwarf_diename(type);
+	struct value_bytes text = {.place = VALUE_IN_MEMORY};
+	uint64_t len;
+	struct leaf l;
 
-	return is_signed ? (int64_t)(raw << shift) >> shift : (int64_t)raw;
+	if (!name || strcmp(name, "&str") != 0 || value_type_size(type) != 16)
+		return false;
+	text.at_quality = value_bytes_read(v, p->memory, off, &text.addr, 8);
+	uint8_t quality = value_bytes_read(v, p->memory, off + 8, &len, 8);
+	text.at_quality = quality > text.at_quality ? quality : text.at_quality;
+	FILE *out = leaf_begin(&l, p);
+	if (out && text.at_quality < VALUE_UNKNOWN && !len)
+		fprintf(out, "\"\"%s", text.at_quality ? "~" : "");
+	else if (out)
+		value_string_print(out, &text, 0, len, (struct value_characters){1, ""}, p->memory);
+	leaf_end(&l);
+	return true;
 }
 
-static void print_base(FILE *out, Dwarf_Die *type, const uint8_t *bytes, int size)
+static void print_struct(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
+			 uint64_t off)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Word encoding = DW_ATE_unsigned;
-	uint64_t raw = 0;
-	float f;
-	double d;
+	struct members m = {p, v, 0};
 
-	memcpy(&raw, bytes, size);
-	if (dwarf_attr_integrate(type, DW_AT_encoding, &attr))
-		dwarf_formudata(&attr, &encoding);
-	if (encoding == DW_ATE_float && size == 4) {
-		memcpy(&f, bytes, 4);
-		fprintf(out, "%.9g", f);
-	} else if (encoding == DW_ATE_float && size == 8) {
-		memcpy(&d, bytes, 8);
-		fprintf(out, "%.17g", d);
-	} else if (encoding == DW_ATE_boolean) {
-		fputs(raw ? "true" : "false", out);
-	} else if (encoding == DW_ATE_signed || encoding == DW_ATE_signed_char) {
-		fprintf(out, "%" PRId64, extend(raw, size, true));
-	} else {
-		fprintf(out, "%" PRIu64, raw);
+	if (print_slice(p, type, v, off))
+		return;
+	fputc('{', p->out);
+	p->depth++;
+	print_children(&m, type, off);
+	p->depth--;
+	fputc('}', p->out);
+}
+
+/* --- arrays ------------------------------------------------------------------------------------
+ */
+
+struct array {
+	Dwarf_Die *die, element;
+	const struct value_bytes *v;
+	uint64_t size; /* of an element */
+	uint64_t counts[DIMENSIONS];
+	unsigned n;
+};
+
+static bool dimensions(Dwarf_Die *type, struct array *a)
+{
+	Dwarf_Die child;
+
+	for (int more = dwarf_child(type, &child); !more; more = dwarf_siblingof(&child, &child)) {
+		Dwarf_Attribute attr;
+		Dwarf_Word n;
+
+		if (dwarf_tag(&child) != DW_TAG_subrange_type || a->n == DIMENSIONS)
+			continue;
+		if (dwarf_attr_integrate(&child, DW_AT_count, &attr)) {
+			if (dwarf_formudata(&attr, &n))
+				return false;
+		} else if (dwarf_attr_integrate(&child, DW_AT_upper_bound, &attr)) {
+			if (dwarf_formudata(&attr, &n))
+				return false;
+			n = n + 1 - value_constant(&child, DW_AT_lower_bound, 0);
+		} else {
+			return false;
+		}
+		a->counts[a->n++] = n;
 	}
-	if (is_char(type) && raw >= ' ' && raw < 127)
-		fprintf(out, " '%c'", (char)raw);
+	return a->n > 0;
 }
 
-static void print_type(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-		       struct value_memory *memory, int depth);
-
-static void print_scalar(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-			 struct value_memory *memory)
+/* How many elements from @off on are the same. */
+static uint64_t equal_run(struct printer *p, const struct array *a, uint64_t off, uint64_t size,
+			  uint64_t most)
 {
-	int size =
-		dwarf_tag(type) == DW_TAG_pointer_type || dwarf_tag(type) == DW_TAG_reference_type
-			? 8
-			: dwarf_bytesize(type);
-	uint8_t bytes[8] = {0}, quality;
-	uint64_t raw = 0;
+	uint8_t first[COMPARED], other[COMPARED];
+	uint64_t n = 1;
 
-	if (size < 1 || size > 8 || !read_bytes(v, memory, off, bytes, size, &quality) ||
-	    quality == VALUE_UNKNOWN) {
-		fputc('?', out);
+	if (size > COMPARED)
+		return 1;
+	uint8_t quality = value_bytes_read(a->v, p->memory, off, first, size);
+	while (n < most &&
+	       value_bytes_read(a->v, p->memory, off + n * size, other, size) == quality &&
+	       !memcmp(first, other, size))
+		n++;
+	return n;
+}
+
+static void print_dimension(struct printer *p, struct array *a, unsigned dimension, uint64_t off)
+{
+	bool json = p->form == VALUE_AS_JSON;
+	struct value_characters chars = value_characters_of(a->die);
+	uint64_t size = a->size, count = a->counts[dimension];
+
+	for (unsigned i = dimension + 1; i < a->n; i++)
+		size *= a->counts[i];
+	if (dimension + 1 == a->n && chars.width && count) {
+		struct leaf l;
+		FILE *out = leaf_begin(&l, p);
+
+		if (out)
+			value_string_print(out, a->v, off, count, chars, p->memory);
+		leaf_end(&l);
 		return;
 	}
-	memcpy(&raw, bytes, 8);
-	switch (dwarf_tag(type)) {
-	case DW_TAG_pointer_type:
-	case DW_TAG_reference_type: {
-		Dwarf_Die to;
-
-		fprintf(out, "0x%" PRIx64 "%s", raw, quality ? "~" : "");
-		if (raw && plain_type(type, &to) && is_char(&to))
-			print_string(out, raw, memory);
-		return;
-	}
-	case DW_TAG_enumeration_type:
-		print_enum(out, type, extend(raw, size, true));
-		break;
-	default:
-		print_base(out, type, bytes, size);
-		break;
-	}
-	if (quality)
-		fputc('~', out);
-}
-
-static void print_members(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-			  struct value_memory *memory, int depth)
-{
-	Dwarf_Die child, of;
-	int n = 0;
-
-	fputc('{', out);
-	if (!dwarf_child(type, &child)) {
-		do {
-			Dwarf_Attribute attr;
-			Dwarf_Word at = 0;
-
-			if (dwarf_tag(&child) != DW_TAG_member || !plain_type(&child, &of))
-				continue;
-			if (dwarf_attr(&child, DW_AT_data_member_location, &attr))
-				dwarf_formudata(&attr, &at);
-			if (n++ == 2 * ELEMENTS_MAX) {
-				fputs(", ...", out);
-				break;
-			}
-			const char *name = dwarf_diename(&child);
-			fputs(n > 1 ? ", " : "", out);
-			printable_print(out, name ? name : "", PRINT_TEXT);
-			fputs(" = ", out);
-			if (dwarf_hasattr(&child, DW_AT_bit_size))
-				fputs("...", out);
-			else
-				print_type(out, &of, v, off + at, memory, depth + 1);
-		} while (!dwarf_siblingof(&child, &child));
-	}
-	fputc('}', out);
-}
-
-static void print_array(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-			struct value_memory *memory, int depth)
-{
-	Dwarf_Word size, each = 0;
-	Dwarf_Die of;
-
-	if (!plain_type(type, &of) || dwarf_aggregate_size(type, &size) ||
-	    dwarf_aggregate_size(&of, &each) || !each) {
-		fputs("{...}", out);
-		return;
-	}
-	if (is_char(&of) && v->place == VALUE_IN_MEMORY) {
-		print_string(out, v->addr + off, memory);
-		return;
-	}
-	fputc('{', out);
-	for (uint64_t i = 0; i < size / each; i++) {
-		if (i == ELEMENTS_MAX) {
-			fputs(", ...", out);
+	fputc(json ? '[' : '{', p->out);
+	unsigned printed = 0;
+	for (uint64_t i = 0, run; i < count && size; i += run) {
+		fputs(i ? (json ? "," : ", ") : "", p->out);
+		if (printed++ == ELEMENTS_MAX) {
+			fputs(json ? "\"...\"" : "...", p->out);
 			break;
 		}
-		fputs(i ? ", " : "", out);
-		print_type(out, &of, v, off + i * each, memory, depth + 1);
+		run = equal_run(p, a, off + i * size, size, count - i);
+		run = run < REPEATS ? 1 : run;
+		if (json && run > 1)
+			fprintf(p->out, "{\"repeats\":%" PRIu64 ",\"value\":", run);
+		if (dimension + 1 < a->n)
+			print_dimension(p, a, dimension + 1, off + i * size);
+		else
+			print_type(p, &a->element, a->v, off + i * size, whole);
+		if (run > 1 && json)
+			fputc('}', p->out);
+		else if (run > 1)
+			fprintf(p->out, " <repeats %" PRIu64 " times>", run);
 	}
-	fputc('}', out);
+	fputc(json ? ']' : '}', p->out);
 }
 
-static void print_type(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-		       struct value_memory *memory, int depth)
+static void print_array(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
+			uint64_t off)
 {
-	Dwarf_Die peeled;
+	struct array a = {.die = type, .v = v};
 
-	if (!dwarf_peel_type(type, &peeled))
-		type = &peeled;
+	if (!value_plain_type(type, &a.element) || !(a.size = value_type_size(&a.element)) ||
+	    !dimensions(type, &a)) {
+		print_word(p, "{...}");
+		return;
+	}
+	p->depth++;
+	print_dimension(p, &a, 0, off);
+	p->depth--;
+}
+
+/* --- all ---------------------------------------------------------------------------------------
+ */
+
+/* What a reference refers to, with where that is. */
+static void print_reference(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
+			    uint64_t off)
+{
+	struct value_bytes to = {.place = VALUE_IN_MEMORY};
+	Dwarf_Die of;
+
+	to.at_quality = value_bytes_read(v, p->memory, off, &to.addr, 8);
+	if (to.at_quality >= VALUE_UNKNOWN || !value_plain_type(type, &of)) {
+		print_word(p, to.at_quality == VALUE_NOWHERE ? "<optimized out>" : "?");
+		return;
+	}
+	if (p->form == VALUE_AS_TEXT)
+		fprintf(p->out, "@0x%" PRIx64 "%s: ", to.addr, to.at_quality ? "~" : "");
+	p->depth++;
+	print_type(p, &of, &to, 0, whole);
+	p->depth--;
+}
+
+static void print_type(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
+		       uint64_t off, struct value_bits bits)
+{
+	struct leaf l;
+	FILE *out;
+
 	switch (dwarf_tag(type)) {
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-		if (depth < DEPTH_MAX)
-			print_members(out, type, v, off, memory, depth);
+		if (p->depth < DEPTH_MAX)
+			print_struct(p, type, v, off);
 		else
-			fputs("{...}", out);
-		break;
+			print_word(p, "{...}");
+		return;
 	case DW_TAG_array_type:
-		if (depth < DEPTH_MAX)
-			print_array(out, type, v, off, memory, depth);
+		if (p->depth < DEPTH_MAX)
+			print_array(p, type, v, off);
 		else
-			fputs("{...}", out);
-		break;
+			print_word(p, "{...}");
+		return;
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		if (p->depth < DEPTH_MAX)
+			print_reference(p, type, v, off);
+		else
+			print_word(p, "...");
+		return;
 	default:
-		print_scalar(out, type, v, off, memory);
-		break;
+		out = leaf_begin(&l, p);
+		if (out)
+			value_scalar_print(out, type, v, off, bits, p->memory);
+		leaf_end(&l);
 	}
 }
 
 void value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
-		      struct value_memory *memory)
+		      struct value_memory *memory, enum value_form form)
 {
+	struct printer p = {out, memory, form, 0};
 	Dwarf_Die type;
 
-	if (plain_type(die, &type))
-		print_type(out, &type, value, 0, memory, 0);
+	if (value_plain_type(die, &type))
+		print_type(&p, &type, value, 0, whole);
 	else
-		fputc('?', out);
-}
-
-bool value_type_number(Dwarf_Die *die, const struct value_bytes *value, struct value_memory *memory,
-		       int64_t *out)
-{
-	uint8_t bytes[8] = {0}, quality;
-	Dwarf_Attribute attr;
-	Dwarf_Word encoding = DW_ATE_unsigned;
-	Dwarf_Die type;
-	uint64_t raw;
-
-	if (!plain_type(die, &type))
-		return false;
-	int size = dwarf_tag(&type) == DW_TAG_pointer_type ? 8 : dwarf_bytesize(&type);
-	if (dwarf_attr_integrate(&type, DW_AT_encoding, &attr))
-		dwarf_formudata(&attr, &encoding);
-	if (size < 1 || size > 8 || encoding == DW_ATE_float ||
-	    !read_bytes(value, memory, 0, bytes, size, &quality) || quality == VALUE_UNKNOWN)
-		return false;
-	memcpy(&raw, bytes, 8);
-	*out = extend(raw, size,
-		      encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ||
-			      dwarf_tag(&type) == DW_TAG_enumeration_type);
-	return true;
+		print_word(&p, "?");
 }
