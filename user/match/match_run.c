@@ -59,9 +59,7 @@ static int name_functions(struct match_run *r, struct match_names *names)
 	if (!r->functions)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->side.n; i++) {
-		uint32_t module;
-		uint64_t elf;
-		const char *name = value_names_at(r->names, r->side.insns[i].ip, &module, &elf);
+		const char *name = value_names_symbol(r->names, r->side.insns[i].ip);
 		name = name ? name : "";
 		int err = name == last ? 0 : number_function(names, name, &number);
 		if (err)

@@ -150,29 +150,82 @@ static void classify_base(Dwarf_Die *type, uint64_t off, struct classes *c)
 	}
 }
 
-/* C++ says of a class whether it is passed by value; where that is not said and it has functions,
- * nobody knows. */
-static uint8_t how_class_passes(Dwarf_Die *type)
+static bool is_user_provided(Dwarf_Die *function)
+{
+	return !dwarf_hasattr(function, DW_AT_artificial) &&
+	       !dwarf_hasattr(function, DW_AT_defaulted);
+}
+
+/* Whether the constructor @function takes a reference to its own class, and nothing else. */
+static bool copies(Dwarf_Die *function, Dwarf_Die *class)
+{
+	Dwarf_Die child, type, of;
+	unsigned n = 0;
+	bool own = false;
+
+	for (int more = dwarf_child(function, &child); !more;
+	     more = dwarf_siblingof(&child, &child)) {
+		if (dwarf_tag(&child) != DW_TAG_formal_parameter ||
+		    dwarf_hasattr(&child, DW_AT_artificial))
+			continue;
+		int tag = type_of(&child, &type) ? dwarf_tag(&type) : 0;
+		own = !n++ &&
+		      (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type) &&
+		      type_of(&type, &of) && dwarf_dieoffset(&of) == dwarf_dieoffset(class);
+	}
+	return own;
+}
+
+/* What a function that @class declares says of how it is passed. */
+static uint8_t how_function_passes(Dwarf_Die *function, Dwarf_Die *class)
+{
+	const char *name = dwarf_diename(function), *own = dwarf_diename(class);
+	size_t len = own ? strcspn(own, "<") : 0;
+
+	if (number_of(function, DW_AT_virtuality, 0))
+		return BY_REFERENCE;
+	if (!name || !own || !len)
+		return NOT_KNOWN;
+	bool constructor =
+		strlen(name) >= len && !strncmp(name, own, len) && (!name[len] || name[len] == '<');
+	if (name[0] != '~' && !(constructor && copies(function, class)))
+		return NO_CLASS;
+	return is_user_provided(function) ? BY_REFERENCE : NOT_KNOWN;
+}
+
+/* A class of C++ that cannot be copied byte by byte is passed by its address. clang says which it
+ * is; elsewhere that follows from what it declares, or it is not known. */
+static uint8_t how_class_passes(Dwarf_Die *type, int depth)
 {
 	Dwarf_Word cc = number_of(type, DW_AT_calling_convention, 0);
-	Dwarf_Die child;
+	Dwarf_Die child, of;
+	uint8_t how = NO_CLASS;
 
-	if (cc == DW_CC_pass_by_reference)
-		return BY_REFERENCE;
-	if (cc == DW_CC_pass_by_value)
-		return NO_CLASS;
-	if (dwarf_hasattr(type, DW_AT_declaration))
+	if (cc == DW_CC_pass_by_reference || cc == DW_CC_pass_by_value)
+		return cc == DW_CC_pass_by_reference ? BY_REFERENCE : NO_CLASS;
+	if (depth > DEPTH || dwarf_hasattr(type, DW_AT_declaration))
 		return NOT_KNOWN;
-	if (dwarf_child(type, &child))
-		return NO_CLASS;
-	do {
+	for (int more = dwarf_child(type, &child); !more; more = dwarf_siblingof(&child, &child)) {
 		int tag = dwarf_tag(&child);
+		uint8_t one = NO_CLASS;
 
-		if (tag == DW_TAG_subprogram || tag == DW_TAG_inheritance ||
-		    tag == DW_TAG_variant_part)
-			return NOT_KNOWN;
-	} while (!dwarf_siblingof(&child, &child));
-	return NO_CLASS;
+		if (tag == DW_TAG_subprogram)
+			one = how_function_passes(&child, type);
+		else if (tag == DW_TAG_variant_part)
+			one = NOT_KNOWN;
+		else if (tag == DW_TAG_inheritance && number_of(&child, DW_AT_virtuality, 0))
+			one = BY_REFERENCE;
+		else if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
+			 !dwarf_hasattr(&child, DW_AT_external) &&
+			 !dwarf_hasattr(&child, DW_AT_declaration) && type_of(&child, &of) &&
+			 (dwarf_tag(&of) == DW_TAG_class_type ||
+			  dwarf_tag(&of) == DW_TAG_structure_type))
+			one = how_class_passes(&of, depth + 1);
+		if (one == BY_REFERENCE)
+			return one;
+		how = merged(how, one);
+	}
+	return how;
 }
 
 static void classify_member(Dwarf_Die *member, uint64_t off, struct classes *c, int depth)
@@ -251,7 +304,7 @@ static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
 		if (!depth)
-			put_all(c, how_class_passes(type));
+			put_all(c, how_class_passes(type, 0));
 		classify_struct(type, off, c, depth);
 		return;
 	case DW_TAG_array_type:

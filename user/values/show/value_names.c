@@ -3,6 +3,7 @@
  * that were traced, if they are still there with the same build id. */
 #include "user/values/show/value_names.h"
 
+#include "offline/base/demangle.h"
 #include "offline/base/search.h"
 #include "offline/elf/private_elf.h"
 #include "user/cli/printable.h"
@@ -23,6 +24,8 @@ struct value_names {
 	const struct captures *captures;
 	const struct pugmark_recording_module *modules;
 	struct pugmark_plan **plans; /* one a module; NULL: none */
+	char ***plain; /* by module and function: its name without parameters, where it
+			* is mangled and was asked for */
 	struct value_vars **vars;
 	struct dwarf_lines **lines;
 	bool *asked, *asked_lines; /* for vars, for lines */
@@ -45,11 +48,18 @@ int value_names_open(const char *dir, const struct captures *captures, struct va
 		v->asked = calloc(v->n + 1, sizeof(*v->asked));
 		v->lines = calloc(v->n + 1, sizeof(struct dwarf_lines *));
 		v->asked_lines = calloc(v->n + 1, sizeof(*v->asked_lines));
-		err = v->plans && v->vars && v->asked && v->lines && v->asked_lines ? 0 : -ENOMEM;
+		v->plain = calloc(v->n + 1, sizeof(*v->plain));
+		err = v->plans && v->vars && v->asked && v->lines && v->asked_lines && v->plain
+			      ? 0
+			      : -ENOMEM;
 	}
-	for (uint32_t m = 0; !err && m < v->n; m++)
+	for (uint32_t m = 0; !err && m < v->n; m++) {
 		if (v->modules[m].plan)
 			err = pugmark_plan_open(v->modules[m].plan, &v->plans[m], diag);
+		if (!err && v->plans[m] &&
+		    !(v->plain[m] = calloc(v->plans[m]->n_funcs + 1, sizeof(**v->plain))))
+			err = -ENOMEM;
+	}
 	if (err) {
 		value_names_free(v);
 		return err;
@@ -63,6 +73,10 @@ void value_names_free(struct value_names *v)
 	if (!v)
 		return;
 	for (uint32_t m = 0; m < v->n; m++) {
+		for (uint32_t f = 0; v->plain && v->plain[m] && f < v->plans[m]->n_funcs; f++)
+			free(v->plain[m][f]);
+		if (v->plain)
+			free(v->plain[m]);
 		if (v->plans && v->plans[m])
 			pugmark_plan_free(v->plans[m]);
 		if (v->vars)
@@ -72,6 +86,7 @@ void value_names_free(struct value_names *v)
 	}
 	free(v->lines);
 	free(v->asked_lines);
+	free(v->plain);
 	free(v->plans);
 	free(v->vars);
 	free(v->asked);
@@ -95,6 +110,30 @@ static bool module_of(const struct value_names *v, uint64_t addr, uint32_t *modu
 	return false;
 }
 
+static const char *plain_name(const struct value_names *v, uint32_t m, uint32_t func)
+{
+	const char *name = v->plans[m]->strings + v->plans[m]->funcs[func].name;
+	char **plain = &v->plain[m][func];
+
+	if (!demangle_is_mangled(name))
+		return name;
+	if (!*plain)
+		*plain = demangle_bare(name);
+	return *plain ? *plain : name;
+}
+
+const char *value_names_symbol(const struct value_names *v, uint64_t addr)
+{
+	uint32_t m;
+	uint64_t elf;
+
+	if (!module_of(v, addr, &m, &elf) || !v->plans[m])
+		return NULL;
+	const struct pugmark_plan *plan = v->plans[m];
+	uint32_t low = SEARCH_FIRST_NOT(0, plan->n_funcs, i, plan->funcs[i].addr <= elf);
+	return low ? plan->strings + plan->funcs[low - 1].name : NULL;
+}
+
 const char *value_names_at(const struct value_names *v, uint64_t addr, uint32_t *module,
 			   uint64_t *elf)
 {
@@ -102,7 +141,7 @@ const char *value_names_at(const struct value_names *v, uint64_t addr, uint32_t 
 		return NULL;
 	const struct pugmark_plan *plan = v->plans[*module];
 	uint32_t low = SEARCH_FIRST_NOT(0, plan->n_funcs, i, plan->funcs[i].addr <= *elf);
-	return low ? plan->strings + plan->funcs[low - 1].name : NULL;
+	return low ? plain_name(v, *module, low - 1) : NULL;
 }
 
 bool value_names_is_entry(const struct value_names *v, uint64_t addr)
@@ -254,7 +293,7 @@ static int find_functions(const struct value_names *v, const char *name, uint64_
 		if (!plan || !captures_bias(v->captures, m, &bias))
 			continue;
 		for (uint32_t f = 0; !err && f < plan->n_funcs; f++)
-			if (!strcmp(plan->strings + plan->funcs[f].name, name))
+			if (demangle_means(plan->strings + plan->funcs[f].name, name))
 				err = add(out, n, bias + plan->funcs[f].addr);
 	}
 	return err;
@@ -404,7 +443,7 @@ static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint
 			const char *s = elf_strptr(elf, shdr.sh_link, sym.st_name);
 
 			found = s && sym.st_shndx != SHN_UNDEF &&
-				GELF_ST_TYPE(sym.st_info) == STT_OBJECT && !strcmp(s, name);
+				GELF_ST_TYPE(sym.st_info) == STT_OBJECT && demangle_means(s, name);
 			if (found) {
 				*addr = sym.st_value;
 				*size = sym.st_size;

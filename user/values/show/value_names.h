@@ -12,10 +12,12 @@ struct value_names;
 int value_names_open(const char *dir, const struct captures *captures, struct value_names **out,
 		     struct pugmark_diag *diag);
 void value_names_free(struct value_names *names);
-/* The function that the run-time address @addr lies in, as far as is known; NULL. *@module, *@elf:
- * of which module, and its ELF address. */
+/* The function that the run-time address @addr lies in, demangled and without parameters, as far as
+ * is known; NULL. *@module, *@elf: of which module, and its ELF address. */
 const char *value_names_at(const struct value_names *names, uint64_t addr, uint32_t *module,
 			   uint64_t *elf);
+/* The same by its linker name, which no other function has. */
+const char *value_names_symbol(const struct value_names *names, uint64_t addr);
 /* Whether @addr is where a function begins. */
 bool value_names_is_entry(const struct value_names *names, uint64_t addr);
 /* The line of source at that run-time address, and its file as DWARF names it; 0: not known. */
@@ -44,8 +46,9 @@ bool value_names_text(const struct value_names *names, uint32_t module, uint64_t
 uint32_t value_names_modules(const struct value_names *names);
 /* The variables of that module, or NULL. */
 struct value_vars *value_names_vars(struct value_names *names, uint32_t module);
-/* The run-time addresses of @place: a function, FILE:LINE, or an ELF address 0x... of the first
- * module; sorted. The caller frees *@out. -ENOENT with @diag filled: there is none. */
+/* The run-time addresses of @place: a function (demangle_means(): of all that are called so),
+ * FILE:LINE, or an ELF address 0x... of the first module; sorted. The caller frees *@out. -ENOENT
+ * with @diag filled: there is none. */
 int value_names_find(struct value_names *names, const char *place, uint64_t **out, uint32_t *n,
 		     struct pugmark_diag *diag);
 /* Those of all functions. 0 or -ENOMEM. */

@@ -219,6 +219,10 @@ static void print_struct(struct printer *p, Dwarf_Die *type, const struct value_
 {
 	struct members m = {p, v, 0};
 
+	if (dwarf_hasattr(type, DW_AT_declaration)) {
+		print_word(p, "<incomplete type>");
+		return;
+	}
 	if (print_slice(p, type, v, off))
 		return;
 	fputc('{', p->out);

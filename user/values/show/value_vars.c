@@ -3,6 +3,7 @@
  * found out is "?". */
 #include "user/values/show/value_vars.h"
 
+#include "offline/base/demangle.h"
 #include "user/cli/printable.h"
 #include "user/file/debug_files.h"
 #include "user/values/show/value_abi.h"
@@ -67,24 +68,47 @@ struct inlined_ctx {
 	int err;
 };
 
-static int at_inlined(Dwarf_Die *die, void *arg)
+/* By the linkage name where it has one, which has the namespaces. */
+static bool is_called(Dwarf_Die *die, const char *wanted)
 {
-	struct inlined_ctx *c = arg;
-	Dwarf_Addr addr;
+	Dwarf_Attribute attr;
+	const char *name = dwarf_diename(die), *linkage = NULL;
 
-	if (!dwarf_entrypc(die, &addr) || !dwarf_lowpc(die, &addr))
-		c->err = c->fn(c->ctx, addr);
-	return c->err ? DWARF_CB_ABORT : DWARF_CB_OK;
+	if (name && !strcmp(name, wanted))
+		return true;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		linkage = dwarf_formstring(&attr);
+	return linkage && demangle_means(linkage, wanted);
 }
 
-static int at_function(Dwarf_Die *die, void *arg)
+/* Where the code of an inlined call begins. Its entry may be said to be at code of what is around
+ * it, where its variables are not. */
+static bool entry_of(Dwarf_Die *die, Dwarf_Addr *out)
 {
-	struct inlined_ctx *c = arg;
-	const char *name = dwarf_diename(die);
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+	bool found = !dwarf_entrypc(die, out) || !dwarf_lowpc(die, out);
 
-	if (name && !strcmp(name, c->name) && dwarf_func_inline(die))
-		dwarf_func_inline_instances(die, at_inlined, c);
-	return c->err ? DWARF_CB_ABORT : DWARF_CB_OK;
+	if (found && dwarf_haspc(die, *out) == 1)
+		return true;
+	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0)
+		if (begin < end) {
+			*out = begin;
+			return true;
+		}
+	return found;
+}
+
+static int at_die(void *ctx, Dwarf_Die *die)
+{
+	struct inlined_ctx *c = ctx;
+	Dwarf_Addr addr;
+
+	if (dwarf_tag(die) == DW_TAG_inlined_subroutine && is_called(die, c->name) &&
+	    entry_of(die, &addr))
+		c->err = c->fn(c->ctx, addr);
+	return c->err;
 }
 
 int value_vars_inlined(struct value_vars *v, const char *name, value_vars_address_fn *fn, void *ctx)
@@ -94,7 +118,7 @@ int value_vars_inlined(struct value_vars *v, const char *name, value_vars_addres
 	Dwarf_Die *unit = NULL;
 
 	while (!c.err && (unit = dwfl_module_nextcu(v->scopes.module, unit, &bias)))
-		dwarf_getfuncs(unit, at_function, &c, 0);
+		value_scopes_each(unit, at_die, &c);
 	return c.err;
 }
 
