@@ -359,13 +359,39 @@ static void print_base(FILE *out, Dwarf_Die *type, const uint8_t *bytes, uint64_
 /* --- scalars -----------------------------------------------------------------------------------
  */
 
+/* Of a long double ten bytes mean something; of a complex one ten of each half. */
+static uint8_t read_x87(const struct value_bytes *v, uint64_t off, struct value_memory *memory,
+			uint8_t out[2 * PAIR], uint64_t size)
+{
+	uint8_t worst = VALUE_EXACT;
+
+	for (uint64_t at = 0; at < size; at += PAIR) {
+		uint8_t quality = value_bytes_read(v, memory, off + at, out + at, 10);
+
+		worst = quality > worst ? quality : worst;
+	}
+	return worst;
+}
+
+static bool is_x87(Dwarf_Die *type, uint64_t size)
+{
+	uint64_t encoding = value_constant(type, DW_AT_encoding, 0);
+
+	return dwarf_tag(type) == DW_TAG_base_type && !is_quad(type) &&
+	       ((encoding == DW_ATE_float && size == PAIR) ||
+		(encoding == DW_ATE_complex_float && size == 2 * PAIR));
+}
+
 /* The bits, moved to the first byte of @out. */
-static uint8_t read_scalar(const struct value_bytes *v, uint64_t off, struct value_bits bits,
-			   struct value_memory *memory, uint8_t out[2 * PAIR], uint64_t size)
+static uint8_t read_scalar(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			   struct value_bits bits, struct value_memory *memory,
+			   uint8_t out[2 * PAIR], uint64_t size)
 {
 	uint8_t bytes[PAIR] = {0};
 	unsigned __int128 all;
 
+	if (is_x87(type, size))
+		return read_x87(v, off, memory, out, size);
 	if (!bits.n)
 		return value_bytes_read(v, memory, off, out, size);
 	uint64_t shift = bits.first % 8, len = (shift + bits.n + 7) / 8;
@@ -419,7 +445,7 @@ void value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes *v,
 		fputc('?', out);
 		return;
 	}
-	uint8_t quality = read_scalar(v, off, bits, memory, bytes, size);
+	uint8_t quality = read_scalar(type, v, off, bits, memory, bytes, size);
 	if (unknown(out, quality))
 		return;
 	memcpy(&raw, bytes, WORD);
@@ -461,7 +487,7 @@ uint8_t value_scalar_number(Dwarf_Die *type, const struct value_bytes *v, uint64
 	    !size || size > (*is_real ? PAIR : WORD) || (*is_real && is_quad(type)) ||
 	    encoding == DW_ATE_complex_float)
 		return VALUE_UNKNOWN;
-	uint8_t quality = read_scalar(v, off, bits, memory, bytes, size);
+	uint8_t quality = read_scalar(type, v, off, bits, memory, bytes, size);
 	if (*is_real)
 		return read_real(bytes, size, real) ? quality : VALUE_UNKNOWN;
 	memcpy(&raw, bytes, WORD);

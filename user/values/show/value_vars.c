@@ -185,6 +185,20 @@ static bool is_callers(const struct place_ctx *p, const Dwarf_Op *op)
 	       !dwarf_getlocation(&attr, &ops, &n) && n == 1 && ops[0].atom == DW_OP_call_frame_cfa;
 }
 
+/* The operations that are said of the variable there. Where a function begins, the first of a list
+ * that begin there too are meant: further ones are of statements of which no code is left, as an
+ * argument is changed before anything is executed. */
+static bool operations(const struct place_ctx *p, Dwarf_Attribute *attr, Dwarf_Op **ops, size_t *n)
+{
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+
+	while (p->begins && (at = dwarf_getlocations(attr, at, &base, &begin, &end, ops, n)) > 0)
+		if (begin <= p->c.addr && (p->c.addr < end || begin == p->c.addr))
+			return *n > 0;
+	return !p->begins && dwarf_getlocation_addr(attr, p->c.addr, ops, n, 1) == 1 && *n;
+}
+
 /* The variable's value or place. */
 static enum found locate(const struct place_ctx *p, Dwarf_Die *die, struct value_bytes *out)
 {
@@ -194,8 +208,7 @@ static enum found locate(const struct place_ctx *p, Dwarf_Die *die, struct value
 
 	if (constant(die, out))
 		return FOUND;
-	if (!dwarf_attr_integrate(die, DW_AT_location, &attr) ||
-	    dwarf_getlocation_addr(&attr, p->c.addr, &ops, &n, 1) != 1 || !n)
+	if (!dwarf_attr_integrate(die, DW_AT_location, &attr) || !operations(p, &attr, &ops, &n))
 		return NOWHERE;
 	if (p->in_prologue && value_abi_is_stored(die) && !is_callers(p, &ops[0]))
 		return p->begins && dwarf_tag(die) == DW_TAG_formal_parameter &&

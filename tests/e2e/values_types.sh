@@ -1,0 +1,297 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_types.sh: arguments and results of all classes of the calling convention are what the program
+# itself prints, at its functions' entries and behind their calls, however it was compiled; values of
+# all kinds of types are printed as gdb prints them at the same place; what is computed from something
+# assumed is not called exact; functions of C++ and Rust are found by the names that people write.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+
+# --- by the calling convention -------------------------------------------------------------------
+cat >classes.c <<'C'
+#include <stdio.h>
+#define NI __attribute__((noinline, noclone))
+struct dd { double a, b; };
+struct d1 { double a; };
+struct ff { float a, b; };
+struct ll { long a, b; };
+struct mix { long a; double b; };
+struct xim { double a; int b; };
+struct odd { char a[3]; short b; int c; };
+struct big { long a[3]; };
+struct __attribute__((packed)) pk { char c; int i; };
+union un { int i; float f; };
+enum number { SMALL = 1, X = 200, HI = 0x80000001u };
+NI struct dd f_dd(struct dd p) { struct dd r = {p.b, p.a + 1}; return r; }
+NI struct d1 f_d1(struct d1 p) { struct d1 r = {p.a / 2}; return r; }
+NI struct ff f_ff(struct ff p) { struct ff r = {p.b, p.a + 1}; return r; }
+NI struct ll f_ll(struct ll p, int n) { struct ll r = {p.b, p.a + n}; return r; }
+NI struct mix f_mix(struct mix p, int n) { struct mix r = {p.a * n, p.b + 1}; return r; }
+NI struct xim f_xim(struct xim p, double d) { struct xim r = {p.a * d, p.b + 1}; return r; }
+NI struct odd f_odd(struct odd p) { p.c++; return p; }
+NI struct big f_big(int n, struct big p, int m) { p.a[1] += n + m; return p; }
+NI struct pk f_pk(struct pk p, int n) { p.i += n; return p; }
+NI union un f_un(union un p) { p.i++; return p; }
+NI enum number f_number(int i) { return i == 0 ? X : i == 1 ? HI : SMALL; }
+NI __int128 f_wide(__int128 p, int n) { return p * n; }
+NI long double f_long(long double p, int n) { return p * n; }
+NI _Complex double f_complex(_Complex double p) { return p * 2; }
+NI _Complex float f_complexf(_Complex float p) { return p + 1; }
+NI long f_many(int a, int b, int c, int d, int e, struct ll f, int g, char h, struct ll i) { return a + b + c + d + e + f.b + g + h + i.a; }
+volatile unsigned got;
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		struct dd dd = {i, i + .5}, rdd = f_dd(dd);
+		printf("f_dd(p={a = %.17g, b = %.17g}) = {a = %.17g, b = %.17g}\n", dd.a, dd.b, rdd.a, rdd.b);
+		struct d1 d1 = {i + .25}, rd1 = f_d1(d1);
+		printf("f_d1(p={a = %.17g}) = {a = %.17g}\n", d1.a, rd1.a);
+		struct ff ff = {i, i + .5f}, rff = f_ff(ff);
+		printf("f_ff(p={a = %.9g, b = %.9g}) = {a = %.9g, b = %.9g}\n", ff.a, ff.b, rff.a, rff.b);
+		struct ll ll = {i - 1, i + 7}, rll = f_ll(ll, i);
+		printf("f_ll(p={a = %ld, b = %ld}, n=%d) = {a = %ld, b = %ld}\n", ll.a, ll.b, i, rll.a, rll.b);
+		struct mix mix = {i, i / 3.}, rmix = f_mix(mix, i);
+		printf("f_mix(p={a = %ld, b = %.17g}, n=%d) = {a = %ld, b = %.17g}\n", mix.a, mix.b, i, rmix.a, rmix.b);
+		struct xim xim = {i / 3., -i}, rxim = f_xim(xim, i + .5);
+		printf("f_xim(p={a = %.17g, b = %d}, d=%.17g) = {a = %.17g, b = %d}\n", xim.a, xim.b, i + .5, rxim.a, rxim.b);
+		struct odd odd = {{'a', 'b', 'c'}, -i, i}, rodd = f_odd(odd);
+		printf("f_odd(p={a = \"abc\", b = %d, c = %d}) = {a = \"abc\", b = %d, c = %d}\n", odd.b, odd.c, rodd.b, rodd.c);
+		struct big big = {{i, 10, 20}}, rbig = f_big(i, big, 3);
+		printf("f_big(n=%d, p={a = {%ld, %ld, %ld}}, m=3) = {a = {%ld, %ld, %ld}}\n", i, big.a[0], big.a[1], big.a[2],
+		       rbig.a[0], rbig.a[1], rbig.a[2]);
+		struct pk pk = {'z', -9 * i}, rpk = f_pk(pk, i);
+		printf("f_pk(p={c = 122 'z', i = %d}, n=%d) = {c = 122 'z', i = %d}\n", pk.i, i, rpk.i);
+		union un un = {0x3f800000 + i}, run = f_un(un);
+		printf("f_un(p={i = %d, f = %.9g}) = {i = %d, f = %.9g}\n", un.i, un.f, run.i, run.f);
+		static const char *const names[] = {"X", "HI", "SMALL"};
+		got += f_number(i);
+		printf("f_number(i=%d) = %s\n", i, names[i]);
+		__int128 wide = (__int128)(i + 1) << 66, rwide = f_wide(wide, -2);
+		long high = (long)(rwide / 10000000000), low = (long)-(rwide % 10000000000);
+		long high0 = (long)(wide / 10000000000), low0 = (long)(wide % 10000000000);
+		printf("f_wide(p=%ld%010ld, n=-2) = %ld%010ld\n", high0, low0, high, low);
+		long double rlong = f_long(i / 9.0L, i);
+		printf("f_long(p=%.18Lg, n=%d) = %.18Lg\n", i / 9.0L, i, rlong);
+		_Complex double rc = f_complex(i + .5 + 2.0i);
+		printf("f_complex(p=%.17g + 2i) = %.17g + %.17gi\n", i + .5, __real__ rc, __imag__ rc);
+		_Complex float rf = f_complexf(i + 2.0fi);
+		printf("f_complexf(p=%d + 2i) = %.9g + %.9gi\n", i, __real__ rf, __imag__ rf);
+		struct ll f = {5, 6 + i};
+		long rm = f_many(i, 2, 3, 4, 5, f, 7, 'h', ll);
+		printf("f_many(a=%d, b=2, c=3, d=4, e=5, f={a = 5, b = %ld}, g=7, h=104 'h', i={a = %ld, b = %ld}) = %ld\n", i,
+		       f.b, ll.a, ll.b, rm);
+	}
+	return 0;
+}
+C
+functions=$(grep -oE '^NI .*\) \{' classes.c | grep -oE 'f_[a-z0-9]+' | sort -u)
+for compiler in "${CC:-cc}" clang; do
+	command -v "$compiler" >tool || continue
+	for option in -O0 '-O0 -fomit-frame-pointer' -O2; do
+		rm -rf rec
+		# shellcheck disable=SC2086
+		"$compiler" $option -g -w -o classes classes.c || continue
+		"$PUGMARK" record -q --level values -o rec -- ./classes >printed 2>err
+		for function in $functions; do
+			"$PUGMARK" values rec "$function" | sed 's/^1 [0-9]* //' >got
+			grep "^$function(" printed >want
+			if [ "$option" = -O2 ]; then # what a compiler no longer has may be missing, but not wrong
+				python3 - got want >wrong <<'PY'
+import re, sys
+a, b = ([re.split(r'\) = ', l.rstrip('\n'), maxsplit=1) for l in open(f)] for f in sys.argv[1:])
+if len(a) != len(b):
+    print('calls', len(a), len(b))
+unknown = re.compile(r'\\\?|<optimized\\ out>')
+for x, y in zip(a, b):
+    pattern = re.escape(x[0]).replace(r'<optimized\ out>', '.*').replace(r'\?', '.*')
+    if not re.fullmatch(pattern, y[0]) or x[1] != y[1]:
+        print(x, y)
+PY
+				claim "$function: nothing is wrong, and results are there ($compiler $option)" same /dev/null wrong
+			else
+				claim "$function: as printed ($compiler $option)" same want got
+			fi
+		done
+	done
+done
+
+# --- as gdb prints types --------------------------------------------------------------------------
+cat >kinds.c <<'C'
+#include <complex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+enum color { RED, GREEN = 5, BLUE };
+enum flags { FA = 1, FB = 2, FC = 4 };
+struct bits { unsigned a : 3; int b : 5; unsigned long c : 40; bool d : 1; };
+struct pair { int x, y; };
+int unseen = 77;
+__attribute__((noinline)) int stop(void *p) { return p != 0; }
+int main(void)
+{
+	struct pair pairs[2][2] = {{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}};
+	struct bits bits;
+	struct { struct { int anon; }; union { int i; float f; }; char t[4]; int after; } nameless = {{44}, {1065353216}, "abcd", 0x41424344};
+	int many[40] = {1, 2, 3};
+	int nested[2][3] = {{1, 2, 3}, {0, 0, 9}};
+	enum color color = BLUE, none = 3;
+	enum flags flags = FA | FC, more = 8 | FB, no = 0;
+	long double ld = 1.25L;
+	double complex z = 1 + 2 * I;
+	__int128 wide = -(((__int128)1 << 100) + 5);
+	char text[16] = "hello", c = 'x', nul = 0, high = -3;
+	unsigned char uc = 'A';
+	bool yes = true;
+	float f = 3.14f;
+	double d = 1. / 3;
+	short sh = -7;
+	unsigned long ul = 1UL << 63;
+	memset(&bits, 0, sizeof(bits));
+	bits.a = 5, bits.b = -3, bits.c = 0x123456789aUL, bits.d = 1;
+	stop(&pairs); /* HERE */
+	stop(bits.a ? &nameless : 0);
+	return printf("%d\n", many[3] + nested[1][2] + color + flags + (int)ld + (int)wide + text[0] + c + uc + yes + sh + high + nul + no + none + more + (int)(f + d + creal(z)) + (int)ul) < 0;
+}
+C
+here=$(grep -n HERE kinds.c | cut -d: -f1)
+if command -v gdb >tool; then
+	for compiler in "${CC:-cc}" clang; do
+		command -v "$compiler" >tool || continue
+		rm -rf kinds.rec
+		"$compiler" -O0 -g -w -o kinds kinds.c
+		"$PUGMARK" record -q --level values -o kinds.rec -- ./kinds >out 2>err
+		"$PUGMARK" values kinds.rec "kinds.c:$here" --format json >got
+		gdb -nx -batch -ex 'set print null-stop on' -ex "break kinds.c:$here" -ex run -ex 'info locals' ./kinds 2>&1 |
+			grep -E '^[a-z]+ = ' >told
+		claim "gdb has told of all variables ($compiler)" test "$(wc -l <told)" -ge 20
+		claim "all of them are printed as gdb does ($compiler)" python3 - <<'PY'
+import json
+got = json.load(open('got'))[0]['values'] + ', '
+for line in open('told'):
+    name, value = line.rstrip('\n').split(' = ', 1)
+    assert f'{name}={value}, ' in got, (name, value, got)
+assert 'unseen' not in got
+PY
+	done
+fi
+
+# --- marks ----------------------------------------------------------------------------------------
+cat >marks.c <<'C'
+#define _GNU_SOURCE
+#include <sys/socket.h>
+volatile int seen;
+__attribute__((noinline)) void show(int *p)
+{
+	int x = *p;
+	int y = x + 1;
+	int z = (y << 3) ^ 5;
+	seen = x; /* HERE */
+}
+int main(void)
+{
+	int fds[2], got = 0, sent = 42;
+	struct iovec at = {&got, sizeof(got)};
+	struct mmsghdr m = {.msg_hdr = {.msg_iov = &at, .msg_iovlen = 1}};
+	socketpair(AF_UNIX, SOCK_DGRAM, 0, fds);
+	send(fds[0], &sent, sizeof(sent), 0);
+	recvmmsg(fds[1], &m, 1, 0, 0);
+	show(&got);
+	return 0;
+}
+C
+${CC:-cc} -O2 -g -w -o marks marks.c
+"$PUGMARK" record -q --level values -o marks.rec -- ./marks 2>err
+"$PUGMARK" values marks.rec "marks.c:$(grep -n HERE marks.c | cut -d: -f1)" >got
+claim 'what is computed from something assumed is assumed' \
+	is "$(grep -oE '\b[xyz]=[^,)]*' got | sort -u | sed -E 's/=-?[0-9]+~$/=~/' | tr '\n' ' ')" 'x=~ y=~ z=~ '
+
+# --- names ----------------------------------------------------------------------------------------
+if command -v g++ >tool; then
+	cat >names.cc <<'C'
+#include <cstdio>
+#define NI __attribute__((noinline))
+namespace a { namespace b {
+struct Base { int base = 3; };
+struct S : Base { int v; NI int method(int q) { v += q; return v; } };
+struct Own { int v; Own(int n) : v(n) {} Own(const Own &o) : v(o.v) {} ~Own() {} };
+NI int f(int x, S &s) { return x + s.v; }
+NI int by_value(Own o, int n) { return o.v + n; }
+NI Own make(int n) { return Own(n); }
+template <typename T> struct Box { T v; NI T get(T add) const { return v + add; } };
+} }
+namespace { NI int hidden(int x) { return x * 2; } }
+NI int f(int x) { return x + 1; }
+int main()
+{
+	a::b::S s;
+	s.v = 5;
+	a::b::Box<long> box{4};
+	for (int i = 0; i < 2; i++) {
+		int r = a::b::f(i, s);
+		printf("a::b::f(x=%d, s={<Base> = {base = 3}, v = %d}) = %d\n", i, s.v, r);
+		printf("f(x=%d) = %d\n", i, f(i));
+		printf("a::b::S::method(q=%d) = %d\n", i, s.method(i));
+		printf("a::b::Box<long>::get(add=%d) = %ld\n", i, box.get(i));
+		printf("(anonymous namespace)::hidden(x=%d) = %d\n", i, hidden(i));
+		printf("a::b::by_value(o={v = %d}, n=%d) = %d\n", 7 + i, i, a::b::by_value(a::b::Own(7 + i), i));
+		printf("a::b::make(n=%d) = {v = %d}\n", i, a::b::make(i).v);
+	}
+}
+C
+	for compiler in g++ clang++; do
+		command -v "$compiler" >tool || continue
+		rm -rf names.rec
+		"$compiler" -O0 -g -w -o names names.cc
+		"$PUGMARK" record -q --level values -o names.rec -- ./names >printed 2>err
+		while IFS='|' read -r place want; do
+			"$PUGMARK" values names.rec "$place" | sed -E 's/^1 [0-9]* //; s/this=0x[0-9a-f]+, //; s/@0x[0-9a-f]+: //' >got
+			grep -F "$want(" printed | grep -vE '[a-z]::f\(' >told
+			[ "$want" != a::b::f ] || grep -F 'a::b::f(' printed >told
+			claim "$place is found, its values are as printed ($compiler)" same told got
+		done <<'L'
+a::b::f|a::b::f
+b::f|a::b::f
+a::b::f(int, a::b::S&)|a::b::f
+_ZN1a1b1fEiRNS0_1SE|a::b::f
+S::method|a::b::S::method
+a::b::S::method|a::b::S::method
+Box::get|a::b::Box<long>::get
+Box<long>::get|a::b::Box<long>::get
+hidden|(anonymous namespace)::hidden
+by_value|a::b::by_value
+make|a::b::make
+L
+		"$PUGMARK" values names.rec f | sed -E 's/^1 [0-9]* //; s/@0x[0-9a-f]+: //' >got
+		claim "of several that are called so all are there ($compiler)" same <(grep -E '^(a::b::)?f\(' printed | sort) <(sort got)
+	done
+fi
+if command -v rustc >tool; then
+	cat >rust.rs <<'R'
+#[inline(never)]
+pub fn plus(a: i32, b: &str, c: (u8, f64)) -> i32 { a + b.len() as i32 + c.0 as i32 + c.1 as i32 }
+mod inner { pub struct Q { pub v: u64 } impl Q { #[inline(never)] pub fn times(&self, k: u64) -> u64 { self.v * k } } }
+#[inline(never)]
+fn pair(n: u64) -> (u64, u32) { (n * 3, 7) }
+fn main() {
+    for i in 0..3 {
+        println!("rust::plus(a={}, b=\"ab\", c={{__0 = {} '\\00{}', __1 = {}.5}}) = {}", i, i, i, i, plus(i, "ab", (i as u8, i as f64 + 0.5)));
+        println!("rust::inner::Q::times(k=3) = {}", inner::Q { v: i as u64 }.times(3));
+        let p = pair(i as u64);
+        println!("rust::pair(n={}) = {{__0 = {}, __1 = {}}}", i, p.0, p.1);
+    }
+}
+R
+	if rustc -g -o rust rust.rs 2>err; then
+		"$PUGMARK" record -q --level values -o rust.rec -- ./rust >printed 2>err
+		for place in rust::plus plus Q::times pair; do
+			"$PUGMARK" values rust.rec "$place" | sed -E 's/^1 [0-9]* //; s/self=0x[0-9a-f]+, //' >got
+			name=${place##*::}
+			grep -F ":$name(" printed | sed -E "s/ '.00[0-9]'//" >told
+			sed -i -E "s/ '.00[0-9]'//" got
+			claim "$place of Rust is found, its values are as printed" same told got
+		done
+	fi
+fi
+conclude
