@@ -207,6 +207,49 @@ ${CC:-cc} -O2 -g -w -o marks marks.c
 claim 'what is computed from something assumed is assumed' \
 	is "$(grep -oE '\b[xyz]=[^,)]*' got | sort -u | sed -E 's/=-?[0-9]+~$/=~/' | tr '\n' ' ')" 'x=~ y=~ z=~ '
 
+# --- conditions -----------------------------------------------------------------------------------
+cat >chosen.c <<'C'
+#include <string.h>
+struct in { double d; unsigned bits : 3; char tag[4]; };
+struct out { int n; const char *name; struct in in; int list[3]; };
+__attribute__((noinline)) int take(struct out *p, float f, unsigned long u) { return p->n + (int)f + (int)u; }
+int main(void)
+{
+	for (int i = 0; i < 20; i++) {
+		static struct out o;
+		o.n = o.list[0] = i, o.list[1] = -i;
+		o.name = i % 2 ? "odd" : "even";
+		o.in.d = i / 4.;
+		o.in.bits = i % 8;
+		memcpy(o.in.tag, i % 3 == 1 ? "bbc" : "abc", 4);
+		take(&o, i / 2.f, ~0ul - i);
+	}
+	return 0;
+}
+C
+${CC:-cc} -O0 -g -w -o chosen chosen.c
+"$PUGMARK" record -q --level values -o chosen.rec -- ./chosen 2>err
+while IFS='|' read -r condition want; do
+	"$PUGMARK" values chosen.rec take --where "$condition" >got 2>err
+	claim "--where '$condition'" is "$(wc -l <got)" "$want"
+done <<'L'
+p->n > 15|4
+p->n == 4 && p->name == "even"|1
+p->name == "odd"|10
+p->name != "odd" && p->n < 6|3
+f == 2.5|1
+f >= 8|4
+p->in.d < 1.5e0|6
+p->in.bits == 7|2
+p->in.tag == "bbc"|7
+p->list[1] <= -18|2
+u > 18446744073709551613|2
+L
+run 1 values chosen.rec take --where 'p->zzz == 3'
+claim 'a member that is not there is named' grep -q 'there is no variable of that name' err
+run 1 values chosen.rec take --where 'p->n == 3 and'
+claim 'what is no condition is said to be none' grep -q 'where wants NAME' err
+
 # --- names ----------------------------------------------------------------------------------------
 if command -v g++ >tool; then
 	cat >names.cc <<'C'

@@ -153,6 +153,36 @@ void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, ui
 	mark(out, worst);
 }
 
+int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			 const char *text, struct value_memory *memory)
+{
+	struct value_bytes there = {.place = VALUE_IN_MEMORY};
+	Dwarf_Word max = UINT64_MAX;
+	int tag = dwarf_tag(type);
+
+	if (value_characters_of(type).width != 1 ||
+	    (tag != DW_TAG_array_type && tag != DW_TAG_pointer_type))
+		return -1;
+	if (tag == DW_TAG_array_type) {
+		if (dwarf_aggregate_size(type, &max))
+			return -1;
+		there = *v;
+	} else {
+		there.at_quality = value_bytes_read(v, memory, off, &there.addr, 8);
+		off = 0;
+	}
+	for (uint64_t i = 0;; i++) {
+		char c = 0;
+
+		if (i < max && value_bytes_read(&there, memory, off + i, &c, 1) >= VALUE_UNKNOWN)
+			return -1;
+		if (c != text[i])
+			return 1;
+		if (!c)
+			return 0;
+	}
+}
+
 static void print_character(FILE *out, uint8_t c)
 {
 	static const struct {

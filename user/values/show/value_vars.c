@@ -288,39 +288,38 @@ uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uin
 	return p.n;
 }
 
-struct number_ctx {
-	const char *name;
-	int64_t *out;
+struct part_ctx {
+	const char *path, *name;
+	size_t len;
+	struct value_part *out;
 	bool found;
 };
 
-static bool take_number(void *ctx, const struct place_ctx *at, Dwarf_Die *die, const char *name)
+static bool take_part(void *ctx, const struct place_ctx *at, Dwarf_Die *die, const char *name)
 {
-	struct number_ctx *n = ctx;
-	struct value_bytes v;
-	bool is_real, is_unsigned;
-	long double real;
-	Dwarf_Die type;
+	struct part_ctx *p = ctx;
+	struct value_part part = {0};
 
-	if (strcmp(name, n->name) != 0)
+	if (strlen(name) != p->len || strncmp(name, p->name, p->len) != 0)
 		return false;
-	n->found = locate(at, die, &v) == FOUND && value_plain_type(die, &type) &&
-		   value_scalar_number(&type, &v, 0, (struct value_bits){0},
-				       value_machine_memory(at->c.m), n->out, &real, &is_real,
-				       &is_unsigned) < VALUE_UNKNOWN &&
-		   !is_real;
+	p->found = locate(at, die, &part.value) == FOUND && value_plain_type(die, &part.type) &&
+		   value_path_follow(&part, p->path, value_machine_memory(at->c.m));
+	if (p->found)
+		*p->out = part;
 	return true;
 }
 
-bool value_vars_number(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
-		       struct value_machine *m, int64_t *out)
+bool value_vars_part(struct value_vars *vars, const char *path, uint64_t addr, uint64_t bias,
+		     struct value_machine *m, struct value_part *out)
 {
-	struct number_ctx n = {name, out, false};
+	struct part_ctx p = {.path = path, .out = out};
 	struct place_ctx at;
 
+	p.name = value_path_name(path, &p.len);
 	place_init(&at, vars, addr, bias, m);
-	each_variable(&at, VARS_ALL, take_number, &n);
-	return n.found;
+	if (p.name)
+		each_variable(&at, VARS_ALL, take_part, &p);
+	return p.found;
 }
 
 struct find_ctx {

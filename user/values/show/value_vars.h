@@ -6,6 +6,7 @@
 #define USER_VALUE_VARS_H
 
 #include "offline/replay/replay.h"
+#include "user/values/show/value_paths.h"
 
 #include <stdio.h>
 
@@ -38,8 +39,9 @@ struct value_variable {
 /* The variable @name there; false: there is none, or it is nowhere. */
 bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
 		     struct value_machine *m, struct value_variable *out);
-/* The value of the integer or pointer variable @name there. */
-bool value_vars_number(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
-		       struct value_machine *m, int64_t *out);
+/* The variable, or part of one, that @path says (value_paths.h). False: it is not there, or nothing
+ * is known of where it is. */
+bool value_vars_part(struct value_vars *vars, const char *path, uint64_t addr, uint64_t bias,
+		     struct value_machine *m, struct value_part *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include "user/values/show/value_names.h"
 #include "user/values/show/value_texts.h"
 #include "user/values/show/value_watch.h"
+#include "user/values/show/value_where.h"
 #include "user/values/show/values_check.h"
 
 #include <errno.h>
@@ -21,8 +22,7 @@ struct printing {
 	const struct values_options *options;
 	struct value_replay *replay;
 	struct value_names *names;
-	char name[64], op[3]; /* of where */
-	int64_t number;
+	struct value_where *where; /* NULL: all */
 	uint64_t met, known; /* instances of the place; of where the variable is known there */
 	bool first;	     /* of a JSON list */
 	bool partial;
@@ -122,50 +122,6 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 	return 0;
 }
 
-/* "x > 3" in its parts. */
-static int parse_where(struct printing *p, struct pugmark_diag *diag)
-{
-	static const char *const ops[] = {"==", "!=", "<=", ">=", "<", ">"};
-	const char *text = p->options->where, *at, *op = NULL;
-	char *end;
-
-	if (!text)
-		return 0;
-	at = strpbrk(text, "=!<>");
-	for (size_t i = 0; at && !op && i < sizeof(ops) / sizeof(*ops); i++)
-		if (!strncmp(at, ops[i], strlen(ops[i])))
-			op = ops[i];
-	size_t len = op ? (size_t)(at - text) : 0;
-	while (len && text[len - 1] == ' ')
-		len--;
-	if (len && len < sizeof(p->name)) {
-		memcpy(p->name, text, len);
-		strcpy(p->op, op);
-		at += strlen(op);
-		p->number = strtoll(at, &end, 0);
-		while (end != at && *end == ' ')
-			end++;
-		if (end != at && !*end)
-			return 0;
-	}
-	return pugmark_diag_set(diag, -EINVAL, text, PUGMARK_NO_OFFSET,
-				"--where wants NAME, one of == != <= >= < >, and a number");
-}
-
-static bool holds(const struct printing *p, int64_t v)
-{
-	switch (p->op[0]) {
-	case '=':
-		return v == p->number;
-	case '!':
-		return v != p->number;
-	case '<':
-		return p->op[1] ? v <= p->number : v < p->number;
-	default:
-		return p->op[1] ? v >= p->number : v > p->number;
-	}
-}
-
 /* Goes to what is before instruction @count. */
 static bool go(struct value_run *run, uint64_t count)
 {
@@ -192,11 +148,12 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	bool entry = value_names_is_entry(p->names, i->ip);
 	struct value_vars *vars = value_names_vars(p->names, module);
 	captures_bias(value_replay_captures(p->replay), module, &bias);
-	int64_t v;
-	bool known_there =
-		p->options->where && vars && value_vars_number(vars, p->name, elf, bias, m, &v);
-	p->known += known_there;
-	if (p->options->where && !(known_there && holds(p, v)))
+	enum value_holds holds = VALUE_HOLDS;
+	if (p->where)
+		holds = vars ? value_where_holds(p->where, vars, elf, bias, m)
+			     : VALUE_HOLDS_UNKNOWN;
+	p->known += holds != VALUE_HOLDS_UNKNOWN;
+	if (holds != VALUE_HOLDS)
 		return 0;
 	FILE *out = open_memstream(&args, &len);
 	if (!out)
@@ -293,7 +250,7 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 	const struct values_options *o = p->options;
 	uint32_t n_tasks, n_ips = 0;
 	uint64_t *ips = NULL;
-	int err = parse_where(p, diag);
+	int err = o->where ? value_where_parse(o->where, &p->where, diag) : 0;
 
 	if (!err && o->place)
 		err = value_names_find(p->names, o->place, &ips, &n_ips, diag);
@@ -343,6 +300,7 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 		value_names_tell_stale(p.names);
 	if (!err)
 		err = print_each(&p, diag);
+	value_where_free(p.where);
 	value_names_free(p.names);
 	value_replay_free(p.replay);
 	return err ? err : p.partial;
