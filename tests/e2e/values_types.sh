@@ -173,6 +173,9 @@ for line in open('told'):
     name, value = line.rstrip('\n').split(' = ', 1)
     assert f'{name}={value}, ' in got, (name, value, got)
 assert 'unseen' not in got
+v = {x['name']: x['value'] for x in json.load(open('got'))[0]['variables']}
+assert v['bits']['c'] == '78187493530' and v['pairs'][1][0] == {'x': '5', 'y': '6'}, v
+assert v['many'][3] == {'repeats': 37, 'value': '0'} and v['text'] == '"hello"', v
 PY
 	done
 fi

@@ -44,7 +44,7 @@ bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct 
 	bool known = false, returns = true;
 
 	if (vars)
-		returns = value_vars_result(vars, out, elf, m, &known);
+		returns = value_vars_result(vars, out, elf, m, VALUE_AS_TEXT, &known);
 	if (!known)
 		print_number(out, m, VALUE_RAX);
 	return returns;

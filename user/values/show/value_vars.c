@@ -258,6 +258,7 @@ static void each_variable(const struct place_ctx *p, enum value_vars_what what, 
 
 struct print_ctx {
 	FILE *out;
+	enum value_form form;
 	uint32_t n;
 };
 
@@ -266,26 +267,45 @@ static bool print_one(void *ctx, const struct place_ctx *at, Dwarf_Die *die, con
 	struct print_ctx *p = ctx;
 	struct value_bytes v;
 
-	fputs(p->n++ ? ", " : "", p->out);
-	printable_print(p->out, name, PRINT_TEXT);
-	fputc('=', p->out);
+	bool json = p->form == VALUE_AS_JSON;
+
+	fputs(p->n++ ? (json ? "," : ", ") : "", p->out);
+	fputs(json ? "{\"name\":" : "", p->out);
+	if (json)
+		printable_json(p->out, name);
+	else
+		printable_print(p->out, name, PRINT_TEXT);
+	fputs(json ? ",\"value\":" : "=", p->out);
 	enum found found = locate(at, die, &v);
 	if (found == FOUND)
-		value_type_print(p->out, die, &v, value_machine_memory(at->c.m), VALUE_AS_TEXT);
+		value_type_print(p->out, die, &v, value_machine_memory(at->c.m), p->form);
 	else
-		fputs(found == NOWHERE ? "<optimized out>" : "?", p->out);
+		fprintf(p->out, json ? "\"%s\"" : "%s", found == NOWHERE ? "<optimized out>" : "?");
+	fputs(json ? "}" : "", p->out);
 	return false;
 }
 
 uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
 			  enum value_vars_what what, struct value_machine *m)
 {
-	struct print_ctx p = {out, 0};
+	struct print_ctx p = {out, VALUE_AS_TEXT, 0};
 	struct place_ctx at;
 
 	place_init(&at, vars, addr, bias, m);
 	each_variable(&at, what, print_one, &p);
 	return p.n;
+}
+
+void value_vars_json(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
+		     enum value_vars_what what, struct value_machine *m)
+{
+	struct print_ctx p = {out, VALUE_AS_JSON, 0};
+	struct place_ctx at;
+
+	place_init(&at, vars, addr, bias, m);
+	fputc('[', out);
+	each_variable(&at, what, print_one, &p);
+	fputc(']', out);
 }
 
 struct part_ctx {
@@ -377,7 +397,7 @@ bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, u
 }
 
 bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct value_machine *m,
-		       bool *known)
+		       enum value_form form, bool *known)
 {
 	const struct value_registers registers = {.m = m};
 	Dwarf_Attribute attr;
@@ -390,8 +410,8 @@ bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct
 	if (!dwarf_attr_integrate(&function, DW_AT_type, &attr))
 		return false;
 	if (value_abi_result(&function, &registers, &v))
-		value_type_print(out, &function, &v, value_machine_memory(m), VALUE_AS_TEXT);
+		value_type_print(out, &function, &v, value_machine_memory(m), form);
 	else
-		fputc('?', out);
+		fputs(form == VALUE_AS_JSON ? "\"?\"" : "?", out);
 	return true;
 }

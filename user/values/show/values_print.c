@@ -138,7 +138,8 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	struct value_machine *m = value_run_machine(run);
 	uint32_t module = 0;
 	uint64_t elf = 0, bias = 0;
-	char *args = NULL, *result = NULL;
+	char *args = NULL, *result = NULL, *members = NULL, *returned = NULL;
+	bool json = p->options->json, known;
 	size_t len;
 	bool returns = true;
 
@@ -160,14 +161,21 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 		return -ENOMEM;
 	value_text_arguments(out, vars, elf, bias, entry, m);
 	fclose(out);
+	if (json && vars && (out = open_memstream(&members, &len))) {
+		value_vars_json(vars, out, elf, bias, entry ? VARS_ARGUMENTS : VARS_ALL, m);
+		fclose(out);
+	}
 	if (entry && i->back != VALUE_NEVER && go(run, i->back)) {
 		out = open_memstream(&result, &len);
 		if (out) {
 			returns = value_text_result(out, vars, elf, m);
 			fclose(out);
 		}
+		if (json && vars && returns && (out = open_memstream(&returned, &len))) {
+			value_vars_result(vars, out, elf, m, VALUE_AS_JSON, &known);
+			fclose(out);
+		}
 	}
-	bool json = p->options->json;
 	printf(json ? "%s{\"task\":%u,\"at\":%" PRIu64 ",\"function\":" : "%s%u %" PRIu64 " ",
 	       json && !p->first ? ",\n" : "", task, i->count);
 	p->first = false;
@@ -180,6 +188,8 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 			print_text(stdout, result, true);
 		else
 			fputs("null", stdout);
+		printf(",\"variables\":%s,\"returned\":%s", members ? members : "null",
+		       returned && *returned ? returned : "null");
 		putchar('}');
 	} else {
 		if (!entry)
@@ -191,6 +201,8 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	}
 	free(args);
 	free(result);
+	free(members);
+	free(returned);
 	return 0;
 }
 
