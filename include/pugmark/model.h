@@ -167,6 +167,10 @@ enum pugmark_func_flag {
 	PUGMARK_FUNC_OPAQUE = 64,	 /* could not be modelled (does not decode): no blocks */
 	PUGMARK_FUNC_SIGNAL_FRAME = 128, /* a signal trampoline: augmentation 'S' */
 	PUGMARK_FUNC_SWITCHES = 256, /* sets the stack pointer to what is not of its own frame */
+	PUGMARK_FUNC_MAYBE_TAKEN =
+		512, /* not PUGMARK_FUNC_ADDRESS_TAKEN, but an indirect call may reach it: nothing
+			is known to call it, or a word of data that is not aligned, or an offset in
+			data, leads to its entry */
 };
 
 struct pugmark_func {

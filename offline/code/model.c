@@ -3,6 +3,7 @@
  * it. */
 #include "offline/base/search.h"
 #include "offline/code/builder.h"
+#include "offline/code/maybe_taken.h"
 #include "offline/code/receivers.h"
 #include "offline/code/stack_switch.h"
 
@@ -209,6 +210,8 @@ static int hand_over(struct owned_model *o, struct builder *b)
 	name_functions(b);
 	find_personalities(b);
 	int err = stack_switch_solve(b);
+	if (!err)
+		err = maybe_taken_find(b);
 	if (!err)
 		err = name_nameless(o, b);
 	if (!err)

@@ -43,6 +43,12 @@ struct elf_code {
 	bool plt; /* .plt, .plt.got, .plt.sec: stubs, not functions */
 };
 
+/* A range of data; of a range that is of no use there are 0 bytes. */
+struct elf_data {
+	uint64_t addr, len;
+	const uint8_t *bytes;
+};
+
 /* An LSDA call-site record: calls in [addr, end) unwind to pad. */
 struct elf_landing {
 	uint64_t addr, end, pad;
@@ -87,6 +93,13 @@ uint32_t elf_image_import_at(const struct elf_image *image, uint64_t addr);
  * (RELATIVE, 64, GLOB_DAT, IRELATIVE, DT_RELR), init and fini arrays, entry, DT_INIT, DT_FINI and,
  * where not PIE, every aligned 8-byte data word that points into code. */
 const uint64_t *elf_image_code_pointers(const struct elf_image *image, uint32_t *count);
+/* The loaded data that the file holds and that is nothing but the program's own: no unwind table, no
+ * symbols. The range @index, in no order; false past the last. */
+bool elf_image_data(const struct elf_image *image, uint32_t index, struct elf_data *out);
+/* How many bytes of data are worth reading in all. */
+uint64_t elf_image_data_budget(const struct elf_image *image);
+/* The address of the file's first byte. */
+uint64_t elf_image_base(const struct elf_image *image);
 /* Places in executable code that relocations fill when it is loaded (DT_TEXTREL), up to 8 bytes
  * each, in order. */
 const uint64_t *elf_image_patched(const struct elf_image *image, uint32_t *count);

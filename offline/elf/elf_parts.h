@@ -184,6 +184,8 @@ int elf_read_imports(struct elf_image *image);
 const struct elf_segment *elf_segment_at(const struct elf_image *image, uint64_t addr);
 /* The index of the code section that holds @addr, or PUGMARK_NONE. */
 uint32_t elf_code_at(const struct elf_image *image, uint64_t addr);
+/* elf_data.c: whether @section is loaded, and holds data of the program and no table about it. */
+bool elf_holds_data(const struct elf_section *section);
 /* The GOT slot at @addr, or NULL. */
 struct elf_got_slot *elf_got_at(const struct elf_image *image, uint64_t addr);
 /* Bytes [addr, addr + len) of the file's loaded part; NULL where not all are there. */

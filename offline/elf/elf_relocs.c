@@ -216,14 +216,6 @@ static void read_words(struct gather *g, uint64_t addr, uint64_t len)
 	}
 }
 
-static bool holds_data(const struct elf_section *s)
-{
-	bool type = s->type == SHT_PROGBITS || s->type == SHT_INIT_ARRAY ||
-		    s->type == SHT_FINI_ARRAY || s->type == SHT_PREINIT_ARRAY;
-	return type && (s->flags & SHF_ALLOC) && !(s->flags & SHF_EXECINSTR) &&
-	       strcmp(s->name, ".eh_frame");
-}
-
 /* The words of @segment; of an executable one, which may hold data as well, those that no FDE
  * covers. */
 static void read_segment_words(struct gather *g, const struct elf_segment *segment)
@@ -247,7 +239,7 @@ static void read_fixed_data(struct gather *g)
 		return;
 	for (uint32_t i = 0; i < image->file.n_sections; i++) {
 		const struct elf_section *s = &image->file.sections[i];
-		if (!holds_data(s) || s->size > budget)
+		if (!elf_holds_data(s) || s->size > budget)
 			continue;
 		budget -= s->size;
 		read_words(g, s->addr, s->size);

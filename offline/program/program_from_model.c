@@ -379,9 +379,9 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 static uint32_t func_flags(const struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
-	uint32_t flags = f->flags & (PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_IFUNC)
-				 ? PROG_ENTRY_WITNESS
-				 : 0;
+	const uint32_t entered_so =
+		PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_MAYBE_TAKEN | PUGMARK_FUNC_IFUNC;
+	uint32_t flags = f->flags & entered_so ? PROG_ENTRY_WITNESS : 0;
 	bool entered = m->options->entered ? m->options->entered[func] : !m->model->entry;
 	if (f->flags & PUGMARK_FUNC_EXPORTED && entered)
 		flags |= PROG_ENTRY_WITNESS;

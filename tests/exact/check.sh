@@ -60,6 +60,13 @@ python twin - 10
 perl twin
 gdb twin
 bc same quick
+offsets same quick
+offsets_place same quick
+offsets_fixed same quick
+packed same quick
+packed_calls same quick
+relative_vtables same quick
+packed_records same quick
 LIST
 }
 

@@ -7,8 +7,9 @@
  * Threads are printed one after the other, the oldest process first, and numbered from 0. The exact
  * rules, by the last instruction of each executed block:
  *
- *  - A function is what the model's P lines say: they map every address to its function. The events
- *    of code in no function, or in one that is flagged opaque, are dropped.
+ *  - A function is what the model's P lines say, which map addresses to functions; where these say
+ *    nothing, it is what the file's own symbols say. The events of code in no function, or in one
+ *    that is flagged opaque, are dropped.
  *  - call: `call MODULE SITE TARGET`. A direct call's target is `MODULE:ADDRESS`, an indirect one's
  *    too if the next block that runs is the module's. If it lies elsewhere it is `-`. A call of a
  *    PLT stub is `- SYMBOL` unless the stub leads straight back into the module: then the target is
@@ -300,6 +301,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "calls: %s: no module, or %s: no trace\n", argv[2], argv[3]);
 		return 2;
 	}
+	for (size_t i = 0; i < module.n_funcs; i++)
+		model_text_add(&model, module.funcs[i].addr, module.funcs[i].end);
 	for (size_t i = 0; i < n; i++, calls.thread++) {
 		struct trace_blocks blocks;
 		struct trace_reader reader;

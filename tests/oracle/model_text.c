@@ -81,7 +81,8 @@ static void func_read(struct model_text *m, const struct line *l)
 	struct mt_func *f = APPEND(m, funcs);
 
 	*f = (struct mt_func){hex(l, 1), l->field[2], l->field[3], 0};
-	if (model_text_has(f->flags, "address-taken"))
+	if (model_text_has(f->flags, "address-taken") ||
+	    model_text_has(f->flags, "maybe-taken"))
 		f->bits |= MT_ADDRESS_TAKEN;
 	if (model_text_has(f->flags, "exported"))
 		f->bits |= MT_EXPORTED;
@@ -205,17 +206,6 @@ void model_text_open(const char *path, struct model_text *out)
 	index_all(out, path);
 }
 
-void model_text_close(struct model_text *model)
-{
-	free(model->funcs);
-	free(model->parts);
-	free(model->blocks);
-	free(model->edges);
-	free(model->sites);
-	free(model->text);
-	memset(model, 0, sizeof(*model));
-}
-
 /* The last element whose key is at most @addr, or NULL. */
 #define FIND(result, array, n, key, value)                                                         \
 	do {                                                                                       \
@@ -229,6 +219,44 @@ void model_text_close(struct model_text *model)
 		}                                                                                  \
 		(result) = lo ? &(array)[lo - 1] : NULL;                                           \
 	} while (0)
+
+/* The first part that begins behind @addr, or the end of them. */
+static const struct mt_part *part_behind(const struct model_text *m, uint64_t addr)
+{
+	const struct mt_part *p;
+
+	FIND(p, m->parts, m->n_parts, start, addr);
+	return p ? p + 1 : m->parts;
+}
+
+void model_text_add(struct model_text *m, uint64_t addr, uint64_t end)
+{
+	for (uint64_t at = addr, next; at < end; at = next) {
+		const struct mt_part *p = part_behind(m, at);
+		bool last = p == m->parts + m->n_parts;
+
+		if (p != m->parts && at < p[-1].end) {
+			next = p[-1].end;
+			continue;
+		}
+		next = last || p->start > end ? end : p->start;
+		if (!model_text_func_start(m, addr))
+			*APPEND(m, funcs) = (struct mt_func){addr, "", "-", 0};
+		*APPEND(m, parts) = (struct mt_part){at, next, addr, 0};
+		index_all(m, "a symbol");
+	}
+}
+
+void model_text_close(struct model_text *model)
+{
+	free(model->funcs);
+	free(model->parts);
+	free(model->blocks);
+	free(model->edges);
+	free(model->sites);
+	free(model->text);
+	memset(model, 0, sizeof(*model));
+}
 
 uint32_t model_text_func_at(const struct model_text *m, uint64_t addr)
 {

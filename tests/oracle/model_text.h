@@ -56,6 +56,8 @@ struct model_text {
 
 /* Reads @path; a line that is not understood ends the program with a message. */
 void model_text_open(const char *path, struct model_text *out);
+/* Adds to the model what of [addr, end) no function of it holds, as part of a function at @addr. */
+void model_text_add(struct model_text *model, uint64_t addr, uint64_t end);
 void model_text_close(struct model_text *model);
 /* Index of the function whose parts hold @addr, or UINT32_MAX. */
 uint32_t model_text_func_at(const struct model_text *model, uint64_t addr);

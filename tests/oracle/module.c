@@ -43,6 +43,27 @@ static void relocations_read(Elf *elf, const GElf_Shdr *sh, Elf_Data *rela, stru
 	}
 }
 
+static int func_by_addr(const void *a, const void *b)
+{
+	const struct module_func *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void functions_read(const GElf_Shdr *sh, Elf_Data *data, struct module *out)
+{
+	for (size_t i = 0; data && i < sh->sh_size / sizeof(Elf64_Sym); i++) {
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, i, &sym) || sym.st_shndx == SHN_UNDEF || !sym.st_size ||
+		    GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+			continue;
+		out->funcs = realloc(out->funcs, (out->n_funcs + 1) * sizeof(*out->funcs));
+		out->funcs[out->n_funcs++] =
+			(struct module_func){sym.st_value, sym.st_value + sym.st_size};
+	}
+}
+
 int module_open(const char *path, struct module *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -74,10 +95,15 @@ int module_open(const char *path, struct module *out)
 		}
 		if (sh.sh_type == SHT_RELA)
 			relocations_read(elf, &sh, elf_getdata(scn, NULL), out);
+		if (sh.sh_type == SHT_SYMTAB)
+			functions_read(&sh, elf_getdata(scn, NULL), out);
 	}
 	elf_end(elf);
 	close(fd);
-	qsort(out->slots, out->n_slots, sizeof(*out->slots), by_addr);
+	if (out->n_slots)
+		qsort(out->slots, out->n_slots, sizeof(*out->slots), by_addr);
+	if (out->n_funcs)
+		qsort(out->funcs, out->n_funcs, sizeof(*out->funcs), func_by_addr);
 	return 0;
 }
 
@@ -86,6 +112,7 @@ void module_close(struct module *module)
 	for (size_t i = 0; i < module->n_slots; i++)
 		free((char *)module->slots[i].name);
 	free(module->slots);
+	free(module->funcs);
 	memset(module, 0, sizeof(*module));
 }
 

@@ -7,8 +7,19 @@ ORACLE_HEADERS := $(wildcard tests/oracle/*.h)
 # Programs around static libraries, as the distribution has them, where it has them.
 HOST_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
 has_archive = $(filter /%,$(shell $(CC) -print-file-name=$(1).a))
-ORACLE_HOSTS := $(addprefix $(BUILD)/oracle/,$(if $(call has_archive,liblua5.4),liblua) \
+STATIC_HOSTS := $(addprefix $(BUILD)/oracle/,$(if $(call has_archive,liblua5.4),liblua) \
 		$(if $(call has_archive,libbz2),libbz2) $(if $(call has_archive,libsqlite3),libsqlite))
+# Functions whose addresses only offsets or words that are not aligned hold; clang's and Free Pascal's
+# where these are installed.
+WEAK_HOSTS := $(addprefix $(BUILD)/oracle/,offsets offsets_place offsets_fixed packed packed_calls)
+CLANGXX := $(firstword $(shell command -v clang++ clang++-14))
+ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
+		$(if $(shell command -v fpc),$(BUILD)/oracle/packed_records)
+$(BUILD)/oracle/offsets: WEAK_FLAGS := -DFROM=1
+$(BUILD)/oracle/offsets_place: WEAK_FLAGS := -DFROM=2
+$(BUILD)/oracle/offsets_fixed: WEAK_FLAGS := -DFROM=3 -no-pie
+$(BUILD)/oracle/packed: WEAK_FLAGS := -no-pie
+$(BUILD)/oracle/packed_calls: WEAK_FLAGS := -DCALLS -no-pie
 $(BUILD)/oracle/liblua: HOST_LIBS := -no-pie -l:liblua5.4.a -lm -ldl -lpthread
 $(BUILD)/oracle/libbz2: HOST_LIBS := -l:libbz2.a
 $(BUILD)/oracle/libsqlite: HOST_LIBS := -l:libsqlite3.a -lm -ldl -lpthread -lz
@@ -16,7 +27,23 @@ $(BUILD)/oracle/libsqlite: HOST_LIBS := -l:libsqlite3.a -lm -ldl -lpthread -lz
 .PHONY: oracle check-oracle check-oracle-quick check-oracle-self
 oracle: $(ORACLE_BIN) $(ORACLE_HOSTS)
 
-$(ORACLE_HOSTS): $(BUILD)/oracle/%: tests/oracle/hosts/%.c
+$(WEAK_HOSTS): tests/oracle/hosts/offsets.c tests/oracle/hosts/packed.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -Werror $(WEAK_FLAGS) -o $@ \
+		tests/oracle/hosts/$(firstword $(subst _, ,$(@F))).c
+
+$(BUILD)/oracle/relative_vtables: tests/oracle/hosts/relative_vtables.cc
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CLANGXX) -O1 -fexperimental-relative-c++-abi-vtables -o $@ $<
+
+$(BUILD)/oracle/packed_records: tests/oracle/hosts/packed_records.pas
+	@mkdir -p $(@D)/pascal
+	$(say) LINK $@
+	$(Q)fpc -O2 -FU$(@D)/pascal -o$@ $< >$(@D)/pascal/log 2>&1 || { cat $(@D)/pascal/log; false; }
+
+$(STATIC_HOSTS): $(BUILD)/oracle/%: tests/oracle/hosts/%.c
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(HOST_CFLAGS) -o $@ $< $(HOST_LIBS)

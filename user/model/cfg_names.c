@@ -39,6 +39,7 @@ const struct flag_name cfg_func_flags[] = {
 	{PUGMARK_FUNC_OPAQUE, "opaque"},
 	{PUGMARK_FUNC_SIGNAL_FRAME, "signal-frame"},
 	{PUGMARK_FUNC_SWITCHES, "switches"},
+	{PUGMARK_FUNC_MAYBE_TAKEN, "maybe-taken"},
 	{0, NULL},
 };
 const struct flag_name cfg_block_flags[] = {
