@@ -400,6 +400,31 @@ static int walk_pointers(struct builder *b, struct undescribed *u, uint32_t alig
 	return err;
 }
 
+/* Walks what words of data that are not aligned point to, where the file has a fixed address: a
+ * packed structure's. The weakest of all that names code, so it comes last, and what it leads to
+ * must lie where functions begin. */
+static int walk_unaligned(struct builder *b, struct undescribed *u)
+{
+	uint64_t budget = elf_image_data_budget(b->image), word;
+	struct elf_data d;
+	int err = 0;
+	for (uint32_t i = 0; elf_image_data(b->image, i, &d); i++) {
+		if (d.len > budget)
+			continue;
+		budget -= d.len;
+		for (uint64_t at = 0; at + sizeof(word) <= d.len && u->undo_left && !err; at++) {
+			memcpy(&word, d.bytes + at, sizeof(word));
+			if (!((d.addr + at) % sizeof(word)) || word % MAX_ALIGN ||
+			    !in_text(b, word) || is_insn_start(b, word) || is_padding(b, word))
+				continue;
+			err = add_start(b, u, word, true);
+			if (!err)
+				err = walk_all(b, u);
+		}
+	}
+	return err;
+}
+
 /* Two readings of the same bytes, of which one is no code. */
 static void refuse_clashes(struct builder *b, const struct undescribed *u)
 {
@@ -423,6 +448,8 @@ int undescribed_find(struct builder *b)
 		err = walk_pointers(b, &u, align);
 	if (!err)
 		err = walk_named(b, &u, false);
+	if (!err && !elf_image_is_pie(b->image))
+		err = walk_unaligned(b, &u);
 	if (!err)
 		err = sweep_merge(b, u.insns.at, u.insns.n);
 	if (!err)
