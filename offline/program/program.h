@@ -138,6 +138,8 @@ struct program_options {
 				   or NULL: none */
 	const uint8_t *bound; /* per import of the model: it is the module's own function, no other
 				 comes before it; or NULL: none is known to be */
+	const uint8_t *never; /* per import of the model: never returns, though no name says so; or
+				 NULL: none is known */
 	const bool *paths;    /* per function of the model, or NULL: none has PROG_PATHS */
 	/* What is to be read of calls of each function, and of each import, of the model (enum
 	 * plan_reads); or NULL: nothing. */

@@ -42,7 +42,8 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 	b->call = CALL_UNKNOWN;
 	if (s->import != PUGMARK_NONE && forks_or_executes(model->imports[s->import].name))
 		b->flags |= PROG_FORKS;
-	if (s->flags & PUGMARK_SITE_NORETURN)
+	bool never = s->import != PUGMARK_NONE && m->options->never && m->options->never[s->import];
+	if (s->flags & PUGMARK_SITE_NORETURN || never)
 		b->flags |= PROG_NORETURN;
 	if (s->flags & PUGMARK_SITE_SWITCHES)
 		b->flags |= PROG_SWITCHES;

@@ -352,7 +352,7 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 		connect_branch(m, func, index, at);
 		return;
 	}
-	if (p->blocks[at].flags & PROG_RET)
+	if (p->blocks[at].flags & (PROG_RET | PROG_NORETURN))
 		return;
 	uint32_t leave = PUGMARK_NONE;
 	bool jump = block->end == PUGMARK_END_TABLE || block->end == PUGMARK_END_OPEN;

@@ -3,6 +3,7 @@
 #include "user/plan/plan_entered.h"
 
 #include "offline/link/callers_by_name.h"
+#include "offline/link/never_returns.h"
 #include "offline/link/plugin_interface.h"
 
 #include <errno.h>
@@ -43,11 +44,10 @@ void plan_modules_deinit(struct plan_modules *modules)
 	module_files_deinit(&modules->host);
 }
 
-int plan_entered_mark(const struct pugmark_model *model, const struct planning_options *o,
-		      const struct plan_modules *modules, uint8_t *entered, uint8_t *bound,
-		      char **plugin, struct pugmark_diag *diag)
+static struct library_options loaded_with(const struct planning_options *o,
+					  const struct plan_modules *modules)
 {
-	const struct library_options loaded = {
+	return (struct library_options){
 		.library_path = getenv("LD_LIBRARY_PATH"),
 		.preloaded = getenv("LD_PRELOAD"),
 		.origin = o->origin,
@@ -55,6 +55,13 @@ int plan_entered_mark(const struct pugmark_model *model, const struct planning_o
 		.plugins = (const char *const *)modules->plugins.at,
 		.n_plugins = modules->plugins.n,
 	};
+}
+
+int plan_entered_mark(const struct pugmark_model *model, const struct planning_options *o,
+		      const struct plan_modules *modules, uint8_t *entered, uint8_t *bound,
+		      char **plugin, struct pugmark_diag *diag)
+{
+	const struct library_options loaded = loaded_with(o, modules);
 	uint32_t at = modules->host.n;
 	int err = 0;
 	*plugin = NULL;
@@ -71,4 +78,24 @@ int plan_entered_mark(const struct pugmark_model *model, const struct planning_o
 		return pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
 					"out of memory");
 	return 0;
+}
+
+/* Nothing lands in a module without landing pads: whether a call returns matters less then. */
+int plan_never_mark(const struct pugmark_model *model, const struct planning_options *o,
+		    const struct plan_modules *modules, uint8_t *never)
+{
+	struct pugmark_diag diag = {0};
+	const struct library_options loaded = loaded_with(o, modules);
+	char **files = NULL;
+	uint32_t n = 0;
+	bool lands = false;
+	for (uint32_t i = 0; i < model->n_blocks && !lands; i++)
+		lands = model->blocks[i].flags & PUGMARK_BLOCK_LANDING_PAD;
+	int err = lands ? library_files(model->path, &loaded, &files, &n, &diag) : 0;
+	if (!err)
+		err = never_returns_mark(model, (const char *const *)files, n, never);
+	for (uint32_t i = 0; i < n; i++)
+		free(files[i]);
+	free(files);
+	return err == -ENOMEM ? err : 0;
 }

@@ -40,6 +40,7 @@ struct planner {
 	uint8_t *entered;	    /* per function: from outside, by its name */
 	uint8_t *traced;	    /* per import: another traced module has it */
 	uint8_t *bound;		    /* per import: it is the binary's own */
+	uint8_t *never;		    /* per import: it never returns */
 	struct profile profile;
 	bool *opaque;
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
@@ -89,11 +90,15 @@ static int open_model(struct planner *p)
 	p->entered = calloc(p->model->n_funcs + 1, 1);
 	p->traced = calloc(p->model->n_imports + 1, 1);
 	p->bound = calloc(p->model->n_imports + 1, 1);
-	if (!p->entered || !p->traced || !p->bound)
+	p->never = calloc(p->model->n_imports + 1, 1);
+	if (!p->entered || !p->traced || !p->bound || !p->never)
 		return failed(p, -ENOMEM);
 	callers_by_name_mark_traced(p->model, o->traced, o->n_traced, p->traced);
-	return plan_entered_mark(p->model, o, p->modules, p->entered, p->bound, &p->out->plugin,
-				 p->diag);
+	err = plan_entered_mark(p->model, o, p->modules, p->entered, p->bound, &p->out->plugin,
+				p->diag);
+	if (!err && plan_never_mark(p->model, o, p->modules, p->never))
+		err = failed(p, -ENOMEM);
+	return err;
 }
 
 /* The names of the first of @n functions. */
@@ -219,6 +224,7 @@ static int make_program(struct planner *p)
 		.entered = p->entered,
 		.traced = p->traced,
 		.bound = p->bound,
+		.never = p->never,
 		.paths = paths,
 		.counts = p->profile.counts,
 		.func_reads = p->func_reads,
@@ -325,6 +331,7 @@ static void digest_inputs(const struct planner *p, uint8_t out[DIGEST_BYTES])
 	digest_add(&d, p->entered, m->n_funcs);
 	digest_add(&d, p->traced, m->n_imports);
 	digest_add(&d, p->bound, m->n_imports);
+	digest_add(&d, p->never, m->n_imports);
 	digest_end(&d, out);
 }
 
@@ -385,6 +392,7 @@ static void planner_deinit(struct planner *p)
 	free(p->entered);
 	free(p->traced);
 	free(p->bound);
+	free(p->never);
 	free(p->recalled);
 	free(p->taken_path);
 	free(p->opaque);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* never_returns.c: follows a library's function from its entry, through jumps, behind calls that
+ * may return, and to the landing pads of its calls. It returns if that leads to a return, to a jump
+ * out of what is known, or to anything that does not decode; it does not where each way ends in a
+ * call that never returns: of an import that is known by its name, or of a function of the library
+ * of which the same is found. In doubt a function returns. */
+#include "offline/link/never_returns.h"
+
+#include "offline/base/search.h"
+#include "offline/base/vec.h"
+#include "offline/code/decode.h"
+#include "offline/elf/elf_image.h"
+#include "offline/elf/private_elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 12, MAX_WAYS = 512, MAX_RUN = 4096 };
+
+enum verdict { NOT_ASKED, BEING_ASKED, RETURNS, NEVER };
+
+struct asked {
+	uint64_t addr;
+	enum verdict verdict;
+};
+
+struct library {
+	struct elf_image *image;
+	struct decoder decoder;
+	const struct elf_code *codes;
+	uint32_t n_codes;
+	const struct elf_landing *landings;
+	uint32_t n_landings;
+	VEC(struct asked) asked; /* by addr */
+	bool no_memory;
+};
+
+/* The ways through one function that are left to follow, those that were followed first. */
+struct ways {
+	uint64_t at[MAX_WAYS];
+	uint32_t n, next;
+};
+
+static void add_way(struct ways *w, uint64_t addr)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->at[i] == addr)
+			return;
+	if (w->n < MAX_WAYS)
+		w->at[w->n] = addr;
+	w->n++; /* too many: told by the number */
+}
+
+/* Whether the file at @path calls what raises. The whole of it is read only if it does. */
+static bool raises(const char *path)
+{
+	static const char *const raisers[] = {"_Unwind_RaiseException",
+					      "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind"};
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	bool does = false;
+	if (private_elf_open(path, &file))
+		return false;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file.elf, scn)) && !does;) {
+		GElf_Shdr sh;
+		GElf_Sym sym;
+		Elf_Data *data;
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize ||
+		    !(data = elf_getdata(scn, NULL)))
+			continue;
+		size_t n = data->d_size / sh.sh_entsize;
+		for (size_t i = 1; i < n && gelf_getsym(data, i, &sym); i++) {
+			const char *name = elf_strptr(file.elf, sh.sh_link, sym.st_name);
+			for (size_t k = 0; name && k < sizeof(raisers) / sizeof(*raisers); k++)
+				does |= sym.st_shndx == SHN_UNDEF && !strcmp(name, raisers[k]);
+		}
+	}
+	return does;
+}
+
+static const struct elf_code *code_at(const struct library *lib, uint64_t addr)
+{
+	for (uint32_t i = 0; i < lib->n_codes; i++)
+		if (addr >= lib->codes[i].addr && addr < lib->codes[i].end)
+			return &lib->codes[i];
+	return NULL;
+}
+
+static struct asked *asked_at(struct library *lib, uint64_t addr)
+{
+	uint32_t low = SEARCH_FIRST_NOT(0, lib->asked.n, i, lib->asked.at[i].addr < addr);
+	if (low < lib->asked.n && lib->asked.at[low].addr == addr)
+		return &lib->asked.at[low];
+	if (!VEC_PUSH(&lib->asked, (struct asked){0})) {
+		lib->no_memory = true;
+		return NULL;
+	}
+	memmove(&lib->asked.at[low + 1], &lib->asked.at[low],
+		(lib->asked.n - 1 - low) * sizeof(struct asked));
+	lib->asked.at[low] = (struct asked){addr, NOT_ASKED};
+	return &lib->asked.at[low];
+}
+
+static bool never(struct library *lib, uint64_t addr, int depth);
+
+/* Whether what is called by @addr, a function, a PLT stub or a GOT slot, never returns. */
+static bool callee_never(struct library *lib, uint64_t addr, int depth)
+{
+	uint32_t n, import = elf_image_import_at(lib->image, addr);
+	const struct pugmark_import *imports = elf_image_imports(lib->image, &n);
+	const struct elf_code *code = code_at(lib, addr);
+	if (import == PUGMARK_NONE)
+		return code && !code->plt && never(lib, addr, depth);
+	if (imports[import].flags & PUGMARK_SITE_NORETURN)
+		return true;
+	uint64_t own = elf_image_import_local(lib->image)[import];
+	return own && never(lib, own, depth);
+}
+
+/* Where an exception out of the call at @addr lands in the function. */
+static void add_landing(const struct library *lib, struct ways *w, uint64_t addr)
+{
+	uint32_t low = SEARCH_FIRST_NOT(0, lib->n_landings, i, lib->landings[i].addr <= addr);
+	if (low && addr < lib->landings[low - 1].end)
+		add_way(w, lib->landings[low - 1].pad);
+}
+
+/* Follows one way up to where it ends or parts. Returns whether it leads to a return. */
+static bool run_returns(struct library *lib, struct ways *w, uint64_t addr, int depth)
+{
+	const struct elf_code *code = code_at(lib, addr);
+	for (int i = 0; i < MAX_RUN; i++) {
+		struct pugmark_insn insn = {0};
+		struct decoded_refs refs;
+		if (!code || addr >= code->end)
+			return true;
+		const uint8_t *bytes = code->bytes + (addr - code->addr);
+		if (!decode_insn(&lib->decoder, bytes, code->end - addr, addr, &insn, &refs))
+			return true;
+		uint64_t to = insn.kind == PUGMARK_INSN_CALL || insn_is_direct_jump(&insn)
+				      ? decode_target(&insn, bytes, addr)
+			      : insn.kind == PUGMARK_INSN_CALL_IND ||
+					      insn.kind == PUGMARK_INSN_JMP_IND
+				      ? decode_slot(&insn, bytes, addr)
+				      : 0;
+		switch (insn.kind) {
+		case PUGMARK_INSN_CALL:
+		case PUGMARK_INSN_CALL_IND:
+			add_landing(lib, w, addr);
+			if (to && callee_never(lib, to, depth))
+				return false;
+			break;
+		case PUGMARK_INSN_JMP_IND:
+			return !to || elf_image_import_at(lib->image, to) == PUGMARK_NONE ||
+			       !callee_never(lib, to, depth);
+		case PUGMARK_INSN_JMP:
+			if (elf_image_import_at(lib->image, to) != PUGMARK_NONE)
+				return !callee_never(lib, to, depth);
+			add_way(w, to);
+			return false;
+		case PUGMARK_INSN_TRAP:
+			return false;
+		case PUGMARK_INSN_OTHER:
+			break;
+		default:
+			if (!insn_is_direct_jump(&insn))
+				return true; /* a return, or what is not followed */
+			add_way(w, to);
+			add_way(w, addr + insn.len);
+			return false;
+		}
+		addr += insn.len;
+	}
+	return true;
+}
+
+/* Whether the function at @addr never returns. */
+static bool never(struct library *lib, uint64_t addr, int depth)
+{
+	struct asked *a = asked_at(lib, addr);
+	if (!a || a->verdict != NOT_ASKED || depth == MAX_DEPTH)
+		return a && a->verdict == NEVER;
+	a->verdict = BEING_ASKED;
+	struct ways *w = calloc(1, sizeof(*w));
+	lib->no_memory |= !w;
+	bool returns = !w;
+	if (w)
+		add_way(w, addr);
+	while (!returns && w->next < w->n)
+		returns = w->n > MAX_WAYS || run_returns(lib, w, w->at[w->next++], depth + 1);
+	free(w);
+	a = asked_at(lib, addr);
+	if (a)
+		a->verdict = returns ? RETURNS : NEVER;
+	return !returns;
+}
+
+static uint64_t definition(const struct library *lib, const char *name)
+{
+	uint32_t n;
+	const struct elf_symbol *symbols = elf_image_symbols(lib->image, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (symbols[i].dynamic && symbols[i].code && !strcmp(symbols[i].name, name))
+			return symbols[i].addr;
+	return 0;
+}
+
+int never_returns_mark(const struct pugmark_model *model, const char *const *files, uint32_t n,
+		       uint8_t *out)
+{
+	enum { UNDEFINED, ENDS, GOES_ON };
+	uint8_t *found = calloc(model->n_imports + 1, 1);
+	bool failed = !found;
+	for (uint32_t f = 0; f < n && !failed; f++) {
+		struct library lib = {0};
+		struct pugmark_diag diag = {0};
+		if (!raises(files[f]) || elf_image_open(files[f], &lib.image, &diag))
+			continue;
+		decoder_init(&lib.decoder);
+		lib.codes = elf_image_code(lib.image, &lib.n_codes);
+		lib.landings = elf_image_landings(lib.image, &lib.n_landings);
+		for (uint32_t i = 0; i < model->n_imports; i++) {
+			uint64_t addr = definition(&lib, model->imports[i].name);
+			if (addr && found[i] != GOES_ON)
+				found[i] = never(&lib, addr, 0) ? ENDS : GOES_ON;
+		}
+		failed = lib.no_memory;
+		VEC_FREE(&lib.asked);
+		elf_image_free(lib.image);
+	}
+	for (uint32_t i = 0; i < model->n_imports && !failed; i++)
+		out[i] |= found[i] == ENDS;
+	free(found);
+	return failed ? -ENOMEM : 0;
+}
