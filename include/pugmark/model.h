@@ -168,9 +168,10 @@ enum pugmark_func_flag {
 	PUGMARK_FUNC_SIGNAL_FRAME = 128, /* a signal trampoline: augmentation 'S' */
 	PUGMARK_FUNC_SWITCHES = 256, /* sets the stack pointer to what is not of its own frame */
 	PUGMARK_FUNC_MAYBE_TAKEN =
-		512, /* not PUGMARK_FUNC_ADDRESS_TAKEN, but an indirect call may reach it: nothing
-			is known to call it, or a word of data that is not aligned, or an offset in
-			data, leads to its entry */
+		512, /* not PUGMARK_FUNC_ADDRESS_TAKEN, but an indirect call may reach it: a word
+			of data that is not aligned, or an offset in data, leads to its entry */
+	PUGMARK_FUNC_UNCALLED = 1024, /* nothing is known to lead to it: it is never entered, or in
+					 a way that is not seen */
 };
 
 struct pugmark_func {

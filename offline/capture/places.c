@@ -347,7 +347,7 @@ static int add_entry(struct builder *b, const struct pugmark_func *func)
 	    !(b->options->is_entered
 		      ? b->options->is_entered(b->options->ctx, func->addr)
 		      : func->flags & (PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_MAYBE_TAKEN |
-				       PUGMARK_FUNC_EXPORTED)))
+				       PUGMARK_FUNC_UNCALLED | PUGMARK_FUNC_EXPORTED)))
 		return 0;
 	const struct pugmark_insn *insn = choose(b, block, &w);
 	if (!insn)

@@ -65,7 +65,7 @@ static void mark_unexplained(struct callers *c)
 		for (uint32_t f = 0; f < b->funcs.n; f++) {
 			if (c->explained[f] || (c->called[f] && !circles))
 				continue;
-			b->funcs.at[f].flags |= PUGMARK_FUNC_MAYBE_TAKEN;
+			b->funcs.at[f].flags |= PUGMARK_FUNC_UNCALLED;
 			if (!circles)
 				explain(c, f);
 		}

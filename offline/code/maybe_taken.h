@@ -5,10 +5,11 @@
 
 struct builder;
 
-/* Sets PUGMARK_FUNC_MAYBE_TAKEN. Once functions, sites and what relocations, symbols and code say
- * of them are final: it adds to that and changes nothing of it. 0 or -ENOMEM. */
+/* Sets PUGMARK_FUNC_MAYBE_TAKEN and PUGMARK_FUNC_UNCALLED. Once functions, sites and what
+ * relocations, symbols and code say of them are final: it adds to that and changes nothing of it. 0
+ * or -ENOMEM. */
 int maybe_taken_find(struct builder *b);
-/* data_hints.c: of these, sets it for those functions that words of data lead to. */
+/* data_hints.c: sets PUGMARK_FUNC_MAYBE_TAKEN. 0 or -ENOMEM. */
 int data_hints_find(struct builder *b);
 
 #endif

@@ -93,8 +93,8 @@ uint32_t elf_image_import_at(const struct elf_image *image, uint64_t addr);
  * (RELATIVE, 64, GLOB_DAT, IRELATIVE, DT_RELR), init and fini arrays, entry, DT_INIT, DT_FINI and,
  * where not PIE, every aligned 8-byte data word that points into code. */
 const uint64_t *elf_image_code_pointers(const struct elf_image *image, uint32_t *count);
-/* The loaded data that the file holds and that is nothing but the program's own: no unwind table, no
- * symbols. The range @index, in no order; false past the last. */
+/* The loaded data that the file holds and that is nothing but the program's own: no unwind table,
+ * no symbols. The range @index, in no order; false past the last. */
 bool elf_image_data(const struct elf_image *image, uint32_t index, struct elf_data *out);
 /* How many bytes of data are worth reading in all. */
 uint64_t elf_image_data_budget(const struct elf_image *image);

@@ -57,8 +57,8 @@ static void add_way(struct ways *w, uint64_t addr)
 /* Whether the file at @path calls what raises. The whole of it is read only if it does. */
 static bool raises(const char *path)
 {
-	static const char *const raisers[] = {"_Unwind_RaiseException",
-					      "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind"};
+	static const char *const raisers[] = {"_Unwind_RaiseException", "_Unwind_Resume_or_Rethrow",
+					      "_Unwind_ForcedUnwind"};
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	bool does = false;
 	if (private_elf_open(path, &file))
@@ -139,12 +139,12 @@ static bool run_returns(struct library *lib, struct ways *w, uint64_t addr, int 
 		const uint8_t *bytes = code->bytes + (addr - code->addr);
 		if (!decode_insn(&lib->decoder, bytes, code->end - addr, addr, &insn, &refs))
 			return true;
-		uint64_t to = insn.kind == PUGMARK_INSN_CALL || insn_is_direct_jump(&insn)
-				      ? decode_target(&insn, bytes, addr)
-			      : insn.kind == PUGMARK_INSN_CALL_IND ||
-					      insn.kind == PUGMARK_INSN_JMP_IND
-				      ? decode_slot(&insn, bytes, addr)
-				      : 0;
+		uint64_t to =
+			insn.kind == PUGMARK_INSN_CALL || insn_is_direct_jump(&insn)
+				? decode_target(&insn, bytes, addr)
+			: insn.kind == PUGMARK_INSN_CALL_IND || insn.kind == PUGMARK_INSN_JMP_IND
+				? decode_slot(&insn, bytes, addr)
+				: 0;
 		switch (insn.kind) {
 		case PUGMARK_INSN_CALL:
 		case PUGMARK_INSN_CALL_IND:

@@ -163,8 +163,8 @@ static int estimate_function(struct estimator *e, const struct prog_func *f)
 	return 0;
 }
 
-/* Estimates activations: a function that is entered from outside is so once; then each caller's
- * calls are added, callers first. */
+/* Estimates activations: a function that is known to be entered from outside is so once; then each
+ * caller's calls are added, callers first. */
 static int estimate_activations(struct program *p)
 {
 	uint32_t *order = calloc(2 * (size_t)p->n_funcs + 1, sizeof(*order));
@@ -173,7 +173,10 @@ static int estimate_activations(struct program *p)
 	uint32_t *component = order + p->n_funcs;
 	int err = callgraph_order(p, order, component);
 	for (uint32_t f = 0; f < p->n_funcs; f++)
-		p->funcs[f].freq = p->funcs[f].flags & PROG_ENTRY_WITNESS ? 1 : 0.01f;
+		p->funcs[f].freq = (p->funcs[f].flags & (PROG_ENTRY_WITNESS | PROG_UNCALLED)) ==
+						   PROG_ENTRY_WITNESS
+					   ? 1
+					   : 0.01f;
 	for (uint32_t i = p->n_funcs; !err && i-- > 0;) {
 		const struct prog_func *f = &p->funcs[order[i]];
 		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {

@@ -76,6 +76,7 @@ struct prog_block {
 enum prog_func_flag {
 	PROG_ENTRY_WITNESS = 1,	 /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	 /* out of scope: its calls are not traced */
+	PROG_UNCALLED = 128,	 /* nothing is known to enter it: it seldom runs */
 	PROG_COUNTED = 64,	 /* freq is counted, and that of such blocks as a recording tells */
 	PROG_PATHS = 8,		 /* the trace is to hold every block that it executes */
 	PROG_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */

@@ -382,6 +382,8 @@ static uint32_t func_flags(const struct maker *m, uint32_t func)
 	const uint32_t entered_so =
 		PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_MAYBE_TAKEN | PUGMARK_FUNC_IFUNC;
 	uint32_t flags = f->flags & entered_so ? PROG_ENTRY_WITNESS : 0;
+	if (f->flags & PUGMARK_FUNC_UNCALLED)
+		flags |= PROG_ENTRY_WITNESS | PROG_UNCALLED;
 	bool entered = m->options->entered ? m->options->entered[func] : !m->model->entry;
 	if (f->flags & PUGMARK_FUNC_EXPORTED && entered)
 		flags |= PROG_ENTRY_WITNESS;

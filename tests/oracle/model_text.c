@@ -81,8 +81,8 @@ static void func_read(struct model_text *m, const struct line *l)
 	struct mt_func *f = APPEND(m, funcs);
 
 	*f = (struct mt_func){hex(l, 1), l->field[2], l->field[3], 0};
-	if (model_text_has(f->flags, "address-taken") ||
-	    model_text_has(f->flags, "maybe-taken"))
+	if (model_text_has(f->flags, "address-taken") || model_text_has(f->flags, "maybe-taken") ||
+	    model_text_has(f->flags, "uncalled"))
 		f->bits |= MT_ADDRESS_TAKEN;
 	if (model_text_has(f->flags, "exported"))
 		f->bits |= MT_EXPORTED;

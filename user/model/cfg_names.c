@@ -40,6 +40,7 @@ const struct flag_name cfg_func_flags[] = {
 	{PUGMARK_FUNC_SIGNAL_FRAME, "signal-frame"},
 	{PUGMARK_FUNC_SWITCHES, "switches"},
 	{PUGMARK_FUNC_MAYBE_TAKEN, "maybe-taken"},
+	{PUGMARK_FUNC_UNCALLED, "uncalled"},
 	{0, NULL},
 };
 const struct flag_name cfg_block_flags[] = {

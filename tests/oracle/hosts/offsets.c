@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* offsets.c: calls functions whose addresses are nowhere but in a table of 32-bit words: offsets from
- * the table's begin or from where each lies (-DFROM=1, 2) or, where the file has a fixed address,
- * addresses. One of them is called directly as well. */
+/* offsets.c: calls functions whose addresses are nowhere but in a table of 32-bit words: offsets
+ * from the table's begin or from where each lies (-DFROM=1, 2) or, where the file has a fixed
+ * address, addresses. One of them is called directly as well. */
 #include <stdio.h>
 
 enum { TABLE = 1, PLACE, FIXED };

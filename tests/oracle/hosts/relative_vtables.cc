@@ -8,9 +8,17 @@ struct base {
 	virtual int g(int x);
 	virtual ~base();
 };
-int base::f(int x) { return x + 1; }
-int base::g(int x) { return x + 2; }
-base::~base() {}
+int base::f(int x)
+{
+	return x + 1;
+}
+int base::g(int x)
+{
+	return x + 2;
+}
+base::~base()
+{
+}
 
 struct derived : base {
 	int f(int x) override;

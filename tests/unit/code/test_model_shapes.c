@@ -231,6 +231,30 @@ static void tail_jumps_are_sites_at_their_frames_height(void **state)
 	pugmark_model_free(m);
 }
 
+static void what_nothing_strong_leads_to_is_told_apart(void **state)
+{
+	(void)state;
+	const uint32_t weak =
+		PUGMARK_FUNC_MAYBE_TAKEN | PUGMARK_FUNC_UNCALLED | PUGMARK_FUNC_ADDRESS_TAKEN;
+	const struct {
+		const char *name;
+		uint32_t flags;
+	} expected[] = {
+		{"in_table", PUGMARK_FUNC_MAYBE_TAKEN},
+		{"in_table_and_called", PUGMARK_FUNC_MAYBE_TAKEN},
+		{"uncalled", PUGMARK_FUNC_UNCALLED},
+		{"called_by_uncalled", 0},
+		{"first_in_circle", PUGMARK_FUNC_UNCALLED},
+		{"second_in_circle", PUGMARK_FUNC_UNCALLED},
+		{"main", PUGMARK_FUNC_ADDRESS_TAKEN},
+	};
+	struct pugmark_model *m = compiled("gcc", "-O1", "hinted.c");
+	check_model(m);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
+		assert_int_equal(func_of(m, expected[i].name)->flags & weak, expected[i].flags);
+	pugmark_model_free(m);
+}
+
 static void assembly_is_split_where_control_crosses(void **state)
 {
 	(void)state;
@@ -463,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_cold_part_belongs_to_its_function),
 		cmocka_unit_test(setjmp_returns_where_it_was_called),
 		cmocka_unit_test(tail_jumps_are_sites_at_their_frames_height),
+		cmocka_unit_test(what_nothing_strong_leads_to_is_told_apart),
 		cmocka_unit_test(assembly_is_split_where_control_crosses),
 		cmocka_unit_test(a_jump_may_leave_both_ways),
 		cmocka_unit_test(main_is_found_without_symbols_and_cfi),
