@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 12, MAX_WAYS = 512, MAX_RUN = 4096 };
+enum { MAX_DEPTH = 12, MAX_WAYS = 512, MAX_INSNS = 1 << 22 /* of a library */ };
 
 enum verdict { NOT_ASKED, BEING_ASKED, RETURNS, NEVER };
 
@@ -35,6 +35,7 @@ struct library {
 	const struct elf_landing *landings;
 	uint32_t n_landings;
 	VEC(struct asked) asked; /* by addr */
+	uint32_t insns_left;
 	bool no_memory;
 };
 
@@ -46,7 +47,7 @@ struct ways {
 
 static void add_way(struct ways *w, uint64_t addr)
 {
-	for (uint32_t i = 0; i < w->n; i++)
+	for (uint32_t i = 0; i < w->n && i < MAX_WAYS; i++)
 		if (w->at[i] == addr)
 			return;
 	if (w->n < MAX_WAYS)
@@ -131,7 +132,7 @@ static void add_landing(const struct library *lib, struct ways *w, uint64_t addr
 static bool run_returns(struct library *lib, struct ways *w, uint64_t addr, int depth)
 {
 	const struct elf_code *code = code_at(lib, addr);
-	for (int i = 0; i < MAX_RUN; i++) {
+	while (lib->insns_left && lib->insns_left--) {
 		struct pugmark_insn insn = {0};
 		struct decoded_refs refs;
 		if (!code || addr >= code->end)
@@ -214,7 +215,7 @@ int never_returns_mark(const struct pugmark_model *model, const char *const *fil
 	uint8_t *found = calloc(model->n_imports + 1, 1);
 	bool failed = !found;
 	for (uint32_t f = 0; f < n && !failed; f++) {
-		struct library lib = {0};
+		struct library lib = {.insns_left = MAX_INSNS};
 		struct pugmark_diag diag = {0};
 		if (!raises(files[f]) || elf_image_open(files[f], &lib.image, &diag))
 			continue;
