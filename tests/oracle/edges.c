@@ -10,10 +10,10 @@
  *  - running on, jumps and jump tables: an edge between the model's blocks; a jump into another
  *    function: a tail site, to that function's entry;
  *  - calls: a call site with that target (direct), that symbol (through the PLT) or, if indirect, a
- *    target flagged address-taken;
+ *    target flagged address-taken, maybe-taken or uncalled;
  *  - returns: to where the innermost open call says, over a return edge of that call; the block
  *    must be known to end in a return;
- *  - entries from outside: a return as above, the entry of a function that is flagged address-taken
+ *  - entries from outside: a return as above, the entry of a function that is flagged so
  *    or exported, a landing pad, or the return point of a setjmp-like call.
  *  - stack heights: between two calls that are open at once, the distance of their return addresses
  *    is what the model says of the second one's site.
