@@ -277,13 +277,10 @@ static enum step walk_on(struct residue_walker *w, const struct residue_call *c)
 	}
 }
 
-/* All ways from the beginning of the call's code to its ends. */
-static void walk(struct residue_walker *w, struct residue_call *c)
+/* The walk is at the beginning of the call's code. */
+static bool begin_walk(struct residue_walker *w, const struct residue_call *c)
 {
 	struct value_machine *m = w->machine;
-	uint16_t exact = 0xffff;
-	bool ends = false;
-	enum step step = STEP_ON;
 	*value_machine_state(m) = (struct value_state){.rip = c->ip};
 	value_forget(m, VALUE_BITS_ALL, VALUE_UNKNOWN);
 	for (unsigned i = 0; i < 16; i++)
@@ -294,12 +291,30 @@ static void walk(struct residue_walker *w, struct residue_call *c)
 	value_machine_set_count(m, 0);
 	w->n_meetings = w->n_ways = 0;
 	if (!has_code(w, c->ip) || !(c->exact >> VALUE_RSP & 1) || !keep_way(w, c->ip))
-		return;
+		return false;
 	show_near(w, c);
+	return true;
+}
+
+/* The next of the ways that are left open. */
+static void take_way(struct residue_walker *w)
+{
+	const struct way *way = &w->ways[--w->n_ways];
+	*value_machine_state(w->machine) = way->state;
+	*value_machine_known(w->machine) = way->known;
+}
+
+/* All ways from the beginning of the call's code to its ends. */
+static void walk(struct residue_walker *w, struct residue_call *c)
+{
+	struct value_machine *m = w->machine;
+	uint16_t exact = 0xffff;
+	bool ends = false;
+	enum step step = STEP_ON;
+	if (!begin_walk(w, c))
+		return;
 	while (step != STEP_FAILS && w->n_ways) {
-		const struct way *way = &w->ways[--w->n_ways];
-		*value_machine_state(m) = way->state;
-		*value_machine_known(m) = way->known;
+		take_way(w);
 		do
 			step = walk_on(w, c);
 		while (step == STEP_ON);
@@ -313,6 +328,31 @@ static void walk(struct residue_walker *w, struct residue_call *c)
 	}
 	hide_near(w);
 	c->left_exact = step != STEP_FAILS && ends ? exact & MAY_CHANGE : 0;
+}
+
+static bool is_at(const struct residue_walker *w, const struct residue_moment *there)
+{
+	const struct value_state *s = value_machine_state(w->machine);
+	bool at = s->rip == there->ip;
+	for (unsigned i = 0; at && i < 16; i++)
+		at = !(there->known >> i & 1) || s->gpr[i] == there->regs[i] ||
+		     value_quality(w->machine, (uint64_t)1 << i);
+	return at;
+}
+
+bool value_residue_may_come_by(struct residue_walker *w, const struct residue_call *c,
+			       const struct residue_moment *there)
+{
+	enum step step = STEP_ON;
+	bool comes = !begin_walk(w, c);
+	while (!comes && step != STEP_FAILS && w->n_ways) {
+		take_way(w);
+		do
+			step = (comes = is_at(w, there)) ? STEP_ENDS : walk_on(w, c);
+		while (step == STEP_ON);
+	}
+	hide_near(w);
+	return comes || step == STEP_FAILS;
 }
 
 static struct residue_call *find(struct residues *r, uint64_t said)

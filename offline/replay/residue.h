@@ -3,7 +3,8 @@
  * variant of it (library.c). A call may change nine of them, and nobody reads what it leaves there
  * but who stores all that may hold arguments, as functions with variable arguments do. When that
  * happens the function's own code is walked, from the registers before the call and with nothing
- * known of memory, along all ways that this leaves open. What is the same at all ends is known. */
+ * known of memory, along all ways that this leaves open. What is the same at all ends is known. The
+ * same walk says where in its midst the call cannot have been with certain registers. */
 #ifndef OFFLINE_REPLAY_RESIDUE_H
 #define OFFLINE_REPLAY_RESIDUE_H
 
@@ -44,5 +45,16 @@ void value_residue_walker_free(struct residue_walker *w);
 /* What is in general register @reg, of which value_known.said is @said. False: nothing tells. */
 bool value_residue_recall(struct residues *r, struct residue_walker *w, unsigned reg, uint64_t said,
 			  uint64_t *value);
+
+/* Where a call may have been: the general registers of @known (bits) were @regs there. */
+struct residue_moment {
+	uint64_t ip;
+	uint64_t regs[16];
+	uint16_t known;
+};
+
+/* Whether some way of the call's code leads there. True as well if not all ways can be walked. */
+bool value_residue_may_come_by(struct residue_walker *w, const struct residue_call *c,
+			       const struct residue_moment *there);
 
 #endif

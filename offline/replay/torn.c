@@ -9,6 +9,7 @@
 #include "offline/replay/replay_impl.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { RANGES = 8, LOOK_INSNS = 1 << 20 };
 
@@ -162,6 +163,22 @@ static bool go_behind(struct value_run *run)
 	return true;
 }
 
+/* Whether this call may have been where @c says: not all that is in registers there can be had from
+ * what it was called with, whatever it has read. */
+static bool may_come_by(struct value_run *run, const struct capture *c)
+{
+	struct value_machine *m = run->machine;
+	struct residue_call call;
+	struct residue_moment there = {
+		.ip = c->ip, .known = 1 << VALUE_RSP | (value_run_told_there(run, c) & 0xffff)};
+	memcpy(there.regs, c->regs, sizeof(there.regs));
+	there.regs[VALUE_RSP] = c->sp;
+	value_residue_begin(&call, m, value_machine_state(m)->rip);
+	if (!run->walker)
+		run->walker = value_residue_walker_new(&run->memory);
+	return !run->walker || value_residue_may_come_by(run->walker, &call, &there);
+}
+
 /* Whether no later call, up to where the task asks the kernel for something, or the time, may be
  * the one: then it was this one, of which its own code could not tell. */
 static bool is_the_only_one(struct value_run *run, const struct capture *c, const char *name)
@@ -186,7 +203,7 @@ static bool is_the_only_one(struct value_run *run, const struct capture *c, cons
 			continue;
 		}
 		if (stop != VALUE_STOP_PLACE || value_machine_supposed(m) ||
-		    value_run_may_be_in(run, c))
+		    (value_run_may_be_in(run, c) && may_come_by(run, c)))
 			return false;
 		const struct library_function *f =
 			value_libraries_function(&run->libraries, s->rip);
@@ -203,6 +220,8 @@ enum value_torn value_run_torn(struct value_run *run, const char *name)
 	keep(run, &before);
 	int found = look(run, c);
 	go_back(run, &before);
+	if (found < 0 && !may_come_by(run, c))
+		found = 0;
 	if (found < 0) {
 		enum value_side side = value_machine_side_now(run->machine);
 		keep(run, &before);
