@@ -201,6 +201,44 @@ static void what_was_said_since_counts(void **state)
 	end(&f);
 }
 
+static bool may_be(struct fixture *f, uint64_t ip, uint64_t rdx, uint64_t rcx)
+{
+	struct residue_call c;
+	struct residue_moment there = {
+		.ip = CODE + ip, .known = 1 << VALUE_RDX | 1 << VALUE_RCX | 1 << VALUE_RSP};
+	there.regs[VALUE_RDX] = rdx;
+	there.regs[VALUE_RCX] = rcx;
+	there.regs[VALUE_RSP] = STACK;
+	value_residue_begin(&c, f->machine, CODE);
+	return value_residue_may_come_by(f->walker, &c, &there);
+}
+
+/* Of two calls that are alike, which one was left in its midst. */
+static void what_is_in_registers_tells_calls_apart(void **state)
+{
+	(void)state;
+	enum { BEHIND_LOAD = 11, LESS = 18 };
+	struct fixture f;
+	begin(&f, copies, sizeof(copies));
+	value_set_gpr(f.machine, VALUE_RDX, 12, VALUE_EXACT);
+	value_set_gpr(f.machine, VALUE_RCX, 5, VALUE_EXACT);
+	assert_true(may_be(&f, 0, 12, 5));
+	assert_false(may_be(&f, 0, 12, 6));
+	assert_false(may_be(&f, 0, 11, 5));
+	assert_true(may_be(&f, BEHIND_LOAD, 12, 0x0c0b0a0908070605));
+	assert_false(may_be(&f, LESS, 12, 5)); /* as 12 is not less than 8 */
+	/* What is not known tells nothing, and leads everywhere. */
+	value_set_gpr(f.machine, VALUE_RDX, 12, VALUE_UNKNOWN);
+	assert_true(may_be(&f, LESS, 3, 5));
+	assert_false(may_be(&f, LESS, 3, 6));
+	end(&f);
+	/* Behind what is not walked it may be anywhere. */
+	static const uint8_t calls[] = {0xff, 0xd0, 0xc3};
+	begin(&f, calls, sizeof(calls));
+	assert_true(may_be(&f, sizeof(calls) - 1, 1, 2));
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +249,7 @@ int main(void)
 		cmocka_unit_test(vector_registers_are_no_way_around),
 		cmocka_unit_test(a_function_that_uses_the_stack_tells_nothing),
 		cmocka_unit_test(what_was_said_since_counts),
+		cmocka_unit_test(what_is_in_registers_tells_calls_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
