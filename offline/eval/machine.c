@@ -198,7 +198,9 @@ enum value_stop value_machine_run(struct value_machine *m, uint64_t until,
 				  struct value_trace *trace)
 {
 	int stop = STEP_DONE;
-	if (m->resumed && m->resumed == m->state.rip && m->count < until)
+	if (m->resumed != m->state.rip) /* the owner has left it by himself */
+		m->resumed = 0;
+	if (m->resumed && m->count < until)
 		stop = step(m, trace);
 	while ((stop == STEP_DONE || stop == VALUE_STOP_LIMIT) && m->count < until) {
 		stop = value_exec(m, until, trace);
