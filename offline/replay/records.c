@@ -347,8 +347,7 @@ int value_run_expect(struct value_run *run)
 	regs[VALUE_RSP] = c->sp;
 	uint16_t known = 1 << VALUE_RSP | (found ? value_run_told_there(run, c) : 0);
 	/* Perhaps before the instruction that a probe was at, which need not be one of values. */
-	if (c->kind == CAPTURE_SWITCH && c->trapped &&
-	    value_machine_place(run->machine, c->ip - 1))
+	if (c->kind == CAPTURE_SWITCH && c->trapped && value_machine_place(run->machine, c->ip - 1))
 		return -ENOMEM;
 	return value_machine_expect(run->machine, c->ip, regs, known);
 }

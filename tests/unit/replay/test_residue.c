@@ -204,8 +204,8 @@ static void what_was_said_since_counts(void **state)
 static bool may_be(struct fixture *f, uint64_t ip, uint64_t rdx, uint64_t rcx)
 {
 	struct residue_call c;
-	struct residue_moment there = {
-		.ip = CODE + ip, .known = 1 << VALUE_RDX | 1 << VALUE_RCX | 1 << VALUE_RSP};
+	struct residue_moment there = {.ip = CODE + ip,
+				       .known = 1 << VALUE_RDX | 1 << VALUE_RCX | 1 << VALUE_RSP};
 	there.regs[VALUE_RDX] = rdx;
 	there.regs[VALUE_RCX] = rcx;
 	there.regs[VALUE_RSP] = STACK;
