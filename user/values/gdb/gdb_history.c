@@ -12,10 +12,9 @@ enum { BLOCKS = 1 << 16, ADDRESSES = 1 << 18, RESULTS = 1 << 19 };
 /* How much is executed before it is looked through, and how far a search backwards goes at once. */
 #define CHUNK 1000000
 
-int gdb_history_init(struct gdb_history *h, struct value_run *run)
+int gdb_history_init(struct gdb_history *h)
 {
 	memset(h, 0, sizeof(*h));
-	h->run = run;
 	h->trace.blocks = calloc(BLOCKS, sizeof(*h->trace.blocks));
 	h->trace.addresses = calloc(ADDRESSES, sizeof(*h->trace.addresses));
 	h->trace.results = calloc(RESULTS, sizeof(*h->trace.results));
@@ -123,8 +122,16 @@ static bool search(struct gdb_history *h, uint64_t count, uint64_t from, bool fo
 	return found;
 }
 
-/* Executes from where the run is to @to, or to the end; @last: the last hit, else the first. */
-static bool scan(struct gdb_history *h, uint64_t to, uint64_t from, bool last, struct gdb_hit *hit)
+static bool is_past(const struct value_run *run, uint64_t limit)
+{
+	uint64_t from, to;
+	return value_run_when(run, &from, &to) && from > limit;
+}
+
+/* Executes from where the run is to @to, to the end, or past the moment @limit; @last: the last
+ * hit, else the first. */
+static bool scan(struct gdb_history *h, uint64_t to, uint64_t from, uint64_t limit, bool last,
+		 struct gdb_hit *hit)
 {
 	bool found = false;
 	for (;;) {
@@ -136,33 +143,34 @@ static bool scan(struct gdb_history *h, uint64_t to, uint64_t from, bool last, s
 		if (found && !last)
 			return true;
 		bool on = stop == VALUE_REPLAY_TRACE_FULL || stop == VALUE_REPLAY_LIMIT;
-		if (!on || value_run_count(h->run) >= to)
+		if (!on || value_run_count(h->run) >= to || is_past(h->run, limit))
 			return found;
 	}
 }
 
-void gdb_history_forward(struct gdb_history *h, struct gdb_hit *hit)
+void gdb_history_forward(struct gdb_history *h, bool here, uint64_t limit, struct gdb_hit *hit)
 {
 	uint64_t now = value_run_count(h->run);
-	if (scan(h, UINT64_MAX, now + 1, false, hit))
+	if (scan(h, UINT64_MAX, here ? now : now + 1, limit, false, hit))
 		value_run_seek(h->run, hit->count);
 	else
 		*hit = (struct gdb_hit){.why = GDB_HIT_END, .count = value_run_count(h->run)};
 }
 
 /* From the last piece of the past to the first. */
-void gdb_history_back(struct gdb_history *h, struct gdb_hit *hit)
+void gdb_history_back(struct gdb_history *h, uint64_t limit, struct gdb_hit *hit)
 {
-	uint64_t now = value_run_count(h->run);
-	while (now) {
-		uint64_t from = now > CHUNK ? now - CHUNK : 0;
-		if (value_run_seek(h->run, from) != VALUE_REPLAY_LIMIT)
+	uint64_t now = value_run_count(h->run), from = 0, to = UINT64_MAX;
+	while (now && to >= limit) {
+		uint64_t begin = now > CHUNK ? now - CHUNK : 0;
+		if (value_run_seek(h->run, begin) != VALUE_REPLAY_LIMIT)
 			break;
-		if (scan(h, now, 0, true, hit)) {
+		value_run_when(h->run, &from, &to);
+		if (scan(h, now, 0, UINT64_MAX, true, hit)) {
 			value_run_seek(h->run, hit->count);
 			return;
 		}
-		now = from;
+		now = begin;
 	}
 	value_run_seek(h->run, 0);
 	*hit = (struct gdb_hit){.why = GDB_HIT_BEGIN};

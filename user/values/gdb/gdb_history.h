@@ -33,7 +33,8 @@ struct gdb_history {
 	struct value_trace trace;
 };
 
-int gdb_history_init(struct gdb_history *h, struct value_run *run);
+/* The caller sets @run before it moves: the watches are of all runs. 0 or -ENOMEM. */
+int gdb_history_init(struct gdb_history *h);
 void gdb_history_deinit(struct gdb_history *h);
 /* 0 or -ENOMEM. */
 int gdb_history_watch(struct gdb_history *h, unsigned kind, uint64_t addr, uint64_t len);
@@ -42,7 +43,10 @@ int gdb_history_unwatch(struct gdb_history *h, unsigned kind, uint64_t addr, uin
 /* Each moves the run and says in @hit why it stopped there. */
 void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit);
 void gdb_history_step_back(struct gdb_history *h, struct gdb_hit *hit);
-void gdb_history_forward(struct gdb_history *h, struct gdb_hit *hit);
-void gdb_history_back(struct gdb_history *h, struct gdb_hit *hit);
+/* To the first hit, or the last one before; a breakpoint that is hit at the run's own place counts
+ * if @here. A search that has come past the moment @limit of the order over all tasks may end
+ * there, as at the end or the beginning. */
+void gdb_history_forward(struct gdb_history *h, bool here, uint64_t limit, struct gdb_hit *hit);
+void gdb_history_back(struct gdb_history *h, uint64_t limit, struct gdb_hit *hit);
 
 #endif

@@ -40,7 +40,7 @@ static const char *program(const struct captures *captures, struct value_run *ru
 int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag)
 {
 	struct value_replay *replay;
-	struct value_run *run;
+	struct gdb_threads threads;
 	uint32_t n;
 	int err = value_replay_open(dir, &replay, diag);
 	if (err)
@@ -54,17 +54,17 @@ int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_di
 		      ? pugmark_diag_set(diag, -ENOENT, dir, PUGMARK_NO_OFFSET,
 					 "it has no values of task %u (pugmark values lists them)",
 					 *task)
-	      : n ? value_run_new(replay, task ? *task : tasks[0], &run, diag)
+	      : n ? gdb_threads_init(&threads, replay, dir, task ? *task : tasks[0], diag)
 		  : pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
 				     "no task of it was captured");
 	if (!err) {
 		uint64_t entry;
-		const char *exec = program(captures, run, &entry);
-		err = gdb_serve(run, STDIN_FILENO, STDOUT_FILENO, exec, entry);
+		const char *exec = program(captures, threads.at[threads.moved].run, &entry);
+		err = gdb_serve(&threads, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, exec, entry);
 		if (err)
 			pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "serving gdb: %s",
 					 strerror(-err));
-		value_run_free(run);
+		gdb_threads_deinit(&threads);
 	}
 	value_replay_free(replay);
 	return err;

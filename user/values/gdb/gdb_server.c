@@ -1,262 +1,335 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* gdb_server.c: packets of the remote protocol (gdb's manual, appendix E) to moves of a replay.
- * Nothing can be written: memory and registers are what they were. A byte that is not known is an
- * error to gdb, and a register "x": gdb says <unavailable>.
+ * Nothing can be written: memory and registers are what they were.
  *
- * To continue is to execute with a trace and to look at what was executed: a breakpoint's address,
- * a watched place written or read. Backwards the same is done from snapshot to snapshot, the last
- * hit counting. */
+ * A register that is not known is "x" to gdb: <unavailable>. Of memory the protocol has no such
+ * word, but for trace frames, and gdb moves nothing while it looks at one. So what has known and
+ * unknown bytes is given with zeros for these, and a note says which they are; but a read that may
+ * be of one number (8 bytes at most), or that is wholly unknown, is an error. gdb's cache of the
+ * stack reads lines of 64 bytes, and where a line fails, what it really wants: a line with unknown
+ * bytes is an error, unless the very same is wanted next. */
 #include "user/values/gdb/gdb_server.h"
-#include "user/values/gdb/gdb_history.h"
+#include "user/values/gdb/gdb_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { PACKET = 16384, READ_MAX = 4096 };
+enum { LINE = 64, NUMBER = 8, NOTED = 64 };
 
-struct server {
-	struct value_run *run;
-	struct gdb_history history;
-	int in, out;
-	const char *exec;
-	uint64_t entry;
-	char text[PACKET]; /* of the packet that came */
-	char reply[2 * PACKET];
-	size_t n_reply;
-	uint8_t buffer[4096];
-	size_t at, have;
+struct piece {
+	uint64_t addr, len;
 };
 
-/* --- packets --------------------------------------------------------------------------------- */
+struct server {
+	struct gdb_packets packets;
+	struct gdb_threads *threads;
+	struct gdb_thread *shown;     /* whose registers gdb asks for */
+	struct gdb_thread *continued; /* that alone is to move; NULL: all */
+	int notes;
+	const char *exec;
+	char *description;
+	uint64_t entry;
+	struct piece refused;	   /* the line that the last packet asked for */
+	struct piece noted[NOTED]; /* since the last move */
+	size_t n_noted;
+};
 
-static int get_byte(struct server *s)
-{
-	if (s->at == s->have) {
-		ssize_t n = read(s->in, s->buffer, sizeof(s->buffer));
-		if (n <= 0)
-			return -1;
-		s->at = 0;
-		s->have = n;
-	}
-	return s->buffer[s->at++];
-}
-
-static int send_all(struct server *s, const char *bytes, size_t n)
-{
-	for (size_t done = 0; done < n;) {
-		ssize_t k = write(s->out, bytes + done, n - done);
-		if (k < 0)
-			return -errno;
-		done += k;
-	}
-	return 0;
-}
-
-/* The next packet's text. False: gdb is gone. */
-static bool receive(struct server *s)
-{
-	for (;;) {
-		int c = get_byte(s);
-		if (c < 0)
-			return false;
-		if (c != '$')
-			continue; /* acknowledgements, and an interrupt: nothing runs meanwhile */
-		size_t n = 0;
-		while ((c = get_byte(s)) >= 0 && c != '#')
-			if (n < sizeof(s->text) - 1)
-				s->text[n++] = c;
-		if (c < 0 || get_byte(s) < 0 || get_byte(s) < 0)
-			return false;
-		s->text[n] = 0;
-		return !send_all(s, "+", 1);
-	}
-}
-
-static void put(struct server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct server *s, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	int n = vsnprintf(s->reply + s->n_reply, sizeof(s->reply) - s->n_reply, format, args);
-	va_end(args);
-	s->n_reply += n;
-	if (s->n_reply >= sizeof(s->reply))
-		s->n_reply = sizeof(s->reply) - 1;
-}
-
-static int flush(struct server *s)
-{
-	uint8_t sum = 0;
-	char end[4];
-	for (size_t i = 0; i < s->n_reply; i++)
-		sum += (uint8_t)s->reply[i];
-	int err = send_all(s, "$", 1);
-	err = err ? err : send_all(s, s->reply, s->n_reply);
-	snprintf(end, sizeof(end), "#%02x", sum);
-	s->n_reply = 0;
-	return err ? err : send_all(s, end, 3);
-}
+#define put(s, ...) gdb_packets_put(&(s)->packets, __VA_ARGS__)
 
 /* --- state ----------------------------------------------------------------------------------- */
 
-static void put_bytes(struct server *s, const void *bytes, size_t n, bool known)
+/* True: a piece that is noted for the first time since the last move. */
+static bool is_news(struct server *s, uint64_t addr, uint64_t len)
 {
-	for (size_t i = 0; i < n; i++)
-		if (known)
-			put(s, "%02x", ((const uint8_t *)bytes)[i]);
-		else
-			put(s, "xx");
+	for (size_t i = 0; i < s->n_noted && i < NOTED; i++)
+		if (s->noted[i].addr == addr && s->noted[i].len == len)
+			return false;
+	s->noted[s->n_noted++ % NOTED] = (struct piece){addr, len};
+	return true;
 }
 
-/* All registers in the order of gdb's own description of amd64. */
-static void put_registers(struct server *s)
+/* A line for each run of unknown bytes; they are zeros from now on. */
+static void note_unknown(struct server *s, uint64_t addr, uint64_t len, uint8_t *bytes,
+			 const uint8_t *quality)
 {
-	static const uint8_t order[16] = {VALUE_RAX, VALUE_RBX, VALUE_RCX, VALUE_RDX,
-					  VALUE_RSI, VALUE_RDI, VALUE_RBP, VALUE_RSP,
-					  8,	     9,		10,	   11,
-					  12,	     13,	14,	   15};
-	struct value_machine *m = value_run_machine(s->run);
-	const struct value_state *state = value_machine_state(m);
-	for (int i = 0; i < 16; i++)
-		put_bytes(s, &state->gpr[order[i]], 8,
-			  value_quality(m, (uint64_t)1 << order[i]) != VALUE_UNKNOWN);
-	put_bytes(s, &state->rip, 8, true);
-	uint32_t flags = value_rflags(state), segments[6] = {0x33, 0x2b, 0, 0, 0, 0};
-	put_bytes(s, &flags, 4, value_quality(m, (uint64_t)1 << VALUE_BIT_FLAGS) != VALUE_UNKNOWN);
-	put_bytes(s, segments, sizeof(segments), true);
-	bool x87 = value_quality(m, (uint64_t)1 << VALUE_BIT_X87) != VALUE_UNKNOWN;
-	for (int i = 0; i < 8; i++)
-		put_bytes(s, state->fx + 32 + 16 * i, 10, x87);
-	uint32_t control[8] = {state->fx[0] | state->fx[1] << 8, state->fx[2] | state->fx[3] << 8};
-	put_bytes(s, control, sizeof(control), x87);
-	for (int i = 0; i < 16; i++)
-		put_bytes(s, state->vec[i], 16,
-			  value_quality(m, (uint64_t)1 << (VALUE_BIT_VEC + i)) != VALUE_UNKNOWN);
-	put_bytes(s, &state->mxcsr, 4, true);
+	for (uint64_t i = 0, k; i < len; i = k) {
+		for (k = i + 1; k < len; k++)
+			if ((quality[k] == VALUE_UNKNOWN) != (quality[i] == VALUE_UNKNOWN))
+				break;
+		if (quality[i] != VALUE_UNKNOWN)
+			continue;
+		memset(bytes + i, 0, k - i);
+		if (is_news(s, addr + i, k - i))
+			dprintf(s->notes,
+				"pugmark: not known, zeros stand for it: 0x%" PRIx64 ", %" PRIu64
+				" bytes\n",
+				addr + i, k - i);
+	}
+}
+
+static bool may_be_read(struct server *s, uint64_t addr, uint64_t len, size_t n_unknown)
+{
+	bool again = s->refused.addr == addr && s->refused.len == len;
+	s->refused = (struct piece){0};
+	if (!n_unknown)
+		return true;
+	if (n_unknown == len || len <= NUMBER)
+		return false;
+	if (len == LINE && addr % LINE == 0 && !again) {
+		s->refused = (struct piece){addr, len};
+		return false;
+	}
+	return true;
 }
 
 static void put_memory(struct server *s)
 {
 	uint64_t addr, len;
-	uint8_t bytes[READ_MAX], quality[READ_MAX];
-	struct value_memory *mem = value_machine_memory(value_run_machine(s->run));
-	if (sscanf(s->text, "m%" SCNx64 ",%" SCNx64, &addr, &len) != 2 || !len) {
+	uint8_t bytes[GDB_READ_MAX], quality[GDB_READ_MAX];
+	if (sscanf(s->packets.text, "m%" SCNx64 ",%" SCNx64, &addr, &len) != 2 || !len) {
 		put(s, "E01");
 		return;
 	}
-	len = len < READ_MAX ? len : READ_MAX;
-	size_t n = 0;
-	while (n < len && !value_memory_read(mem, addr + n, bytes + n, 1, quality) &&
-	       *quality != VALUE_UNKNOWN)
-		n++;
-	if (!n)
+	len = len < GDB_READ_MAX ? len : GDB_READ_MAX;
+	gdb_state_read(s->threads->at[s->threads->moved].run, gdb_threads_run(s->threads, s->shown),
+		       addr, len, bytes, quality);
+	size_t n_unknown = 0;
+	for (uint64_t i = 0; i < len; i++)
+		n_unknown += quality[i] == VALUE_UNKNOWN;
+	if (!may_be_read(s, addr, len, n_unknown)) {
 		put(s, "E0e");
-	put_bytes(s, bytes, n, true);
+		return;
+	}
+	note_unknown(s, addr, len, bytes, quality);
+	gdb_packets_put_bytes(&s->packets, bytes, len, true);
 }
+
+/* --- threads --------------------------------------------------------------------------------- */
+
+static void put_threads(struct server *s)
+{
+	const struct gdb_threads *t = s->threads;
+	char lead = 'm';
+	for (size_t i = 0; i < t->n; i++) {
+		if (!gdb_threads_is_there(t, &t->at[i]))
+			continue;
+		put(s, "%c%" PRIx32, lead, t->at[i].task);
+		lead = ',';
+	}
+}
+
+static void put_thread_info(struct server *s, const char *id)
+{
+	const struct gdb_thread *thread = gdb_threads_find(s->threads, strtoul(id, NULL, 16));
+	char text[64];
+	if (!thread) {
+		put(s, "E01");
+		return;
+	}
+	int n = snprintf(text, sizeof(text), "%s, tid %d", thread->name, thread->tid);
+	gdb_packets_put_bytes(&s->packets, text, n, true);
+}
+
+/* "Hg", "Hc" and a number; 0: any, -1: all. */
+static void choose_thread(struct server *s)
+{
+	long id = strtol(s->packets.text + 2, NULL, 16);
+	struct gdb_thread *thread = id > 0 ? gdb_threads_find(s->threads, id) : NULL;
+	if (id > 0 && !thread) {
+		put(s, "E01");
+		return;
+	}
+	if (s->packets.text[1] == 'c')
+		s->continued = thread;
+	else if (thread)
+		s->shown = thread;
+	put(s, "OK");
+}
+
+static void put_alive(struct server *s)
+{
+	const struct gdb_thread *thread =
+		gdb_threads_find(s->threads, strtoul(s->packets.text + 1, NULL, 16));
+	put(s, thread && gdb_threads_is_there(s->threads, thread) ? "OK" : "E01");
+}
+
+/* --- moves ----------------------------------------------------------------------------------- */
 
 static void put_stop(struct server *s, const struct gdb_hit *hit)
 {
 	static const char *const watches[] = {"watch", "rwatch", "awatch"};
-	switch (hit->why) {
-	case GDB_HIT_WATCH:
-		put(s, "T05%s:%" PRIx64 ";thread:1;", watches[hit->kind - 2], hit->addr);
-		break;
-	case GDB_HIT_BEGIN:
-		put(s, "T05replaylog:begin;thread:1;");
-		break;
-	case GDB_HIT_END:
-		put(s, "T05replaylog:end;thread:1;");
-		break;
-	default:
-		put(s, "T05thread:1;");
-	}
+	put(s, "T05");
+	if (hit->why == GDB_HIT_WATCH)
+		put(s, "%s:%" PRIx64 ";", watches[hit->kind - 2], hit->addr);
+	else if (hit->why == GDB_HIT_BEGIN || hit->why == GDB_HIT_END)
+		put(s, "replaylog:%s;", hit->why == GDB_HIT_BEGIN ? "begin" : "end");
+	put(s, "thread:%" PRIx32 ";", s->threads->at[s->threads->moved].task);
 }
 
-/* The part of @text that gdb asks for with "OFFSET,LENGTH". */
-static void put_part(struct server *s, const char *text, size_t size, const char *window)
+static void move(struct server *s, struct gdb_thread *thread, enum gdb_move how, bool alone)
 {
-	uint64_t off = 0, len = 0;
-	sscanf(window, "%" SCNx64 ",%" SCNx64, &off, &len);
-	if (off >= size) {
-		put(s, "l");
-		return;
-	}
-	size_t n = size - off < len ? size - off : len;
-	put(s, off + n == size ? "l" : "m");
-	for (size_t i = 0; i < n; i++) {
-		char c = text[off + i];
-		if (strchr("#$}*", c) && s->n_reply < sizeof(s->reply) - 2) { /* NUL as well */
-			if (c) {
-				s->reply[s->n_reply++] = '}';
-				c ^= 0x20;
-			}
-		}
-		if (s->n_reply < sizeof(s->reply) - 1)
-			s->reply[s->n_reply++] = c;
-	}
+	struct gdb_hit hit;
+	gdb_threads_move(s->threads, thread, how, alone, &hit);
+	s->shown = &s->threads->at[s->threads->moved];
+	s->n_noted = 0;
+	put_stop(s, &hit);
 }
 
-static void query(struct server *s)
+/* By "Hc" and the older packets, which are all that gdb has for going back. */
+static void move_chosen(struct server *s, enum gdb_move how)
 {
-	const char *t = s->text;
-	if (!strncmp(t, "qSupported", 10))
-		put(s,
-		    "PacketSize=%x;ReverseStep+;ReverseContinue+;qXfer:auxv:read+;"
-		    "qXfer:exec-file:read+;qXfer:features:read+",
-		    READ_MAX);
-	else if (!strncmp(t, "qXfer:features:read:target.xml:", 31)) {
-		const char xml[] = "<?xml version=\"1.0\"?><target version=\"1.0\">"
-				   "<architecture>i386:x86-64</architecture>"
-				   "<osabi>GNU/Linux</osabi></target>";
-		put_part(s, xml, strlen(xml), t + 31);
-	} else if (!strncmp(t, "qXfer:exec-file:read:", 21)) {
-		const char *window = strchr(t + 21, ':');
-		put_part(s, s->exec, strlen(s->exec), window ? window + 1 : "");
-	} else if (!strncmp(t, "qXfer:auxv:read::", 17)) {
-		enum { ENTRY = 9 };
-		const uint64_t auxv[4] = {ENTRY, s->entry, 0, 0};
-		put_part(s, (const char *)auxv, sizeof(auxv), t + 17);
-	} else if (!strcmp(t, "qC"))
-		put(s, "QC1");
-	else if (!strcmp(t, "qfThreadInfo"))
-		put(s, "m1");
-	else if (!strcmp(t, "qsThreadInfo"))
-		put(s, "l");
-	else if (!strncmp(t, "qAttached", 9))
-		put(s, "1");
+	move(s, s->continued ? s->continued : s->shown, how, s->continued);
+}
+
+/* "vCont;ACTION[:THREAD]...": the first action that fits a thread is its own. One thread steps at
+ * most; it moves alone where no action is everybody's. */
+static void move_by_actions(struct server *s)
+{
+	struct gdb_thread *named = NULL;
+	bool steps = false, all = false;
+	for (char *a = strchr(s->packets.text, ';'); a; a = strchr(a + 1, ';')) {
+		size_t len = strcspn(a + 1, ";");
+		const char *colon = memchr(a + 1, ':', len);
+		long id = colon ? strtol(colon + 1, NULL, 16) : -1;
+		bool step = a[1] == 's' || a[1] == 'S';
+		struct gdb_thread *thread = id > 0 ? gdb_threads_find(s->threads, id) : NULL;
+		all |= id <= 0;
+		if (!named || (step && !steps))
+			named = thread ? thread : step ? s->shown : named;
+		steps |= step;
+	}
+	move(s, named ? named : s->shown, steps ? GDB_STEP : GDB_FORWARD, !all);
 }
 
 static void breakpoint(struct server *s)
 {
 	unsigned kind;
 	uint64_t addr, len;
-	if (sscanf(s->text + 1, "%u,%" SCNx64 ",%" SCNx64, &kind, &addr, &len) != 3 || kind > 4)
+	const char *t = s->packets.text;
+	struct gdb_history *h = &s->threads->history;
+	if (sscanf(t + 1, "%u,%" SCNx64 ",%" SCNx64, &kind, &addr, &len) != 3 || kind > 4)
 		return;
-	int err = s->text[0] == 'Z' ? gdb_history_watch(&s->history, kind, addr, len)
-				    : gdb_history_unwatch(&s->history, kind, addr, len);
+	int err = t[0] == 'Z' ? gdb_history_watch(h, kind, addr, len)
+			      : gdb_history_unwatch(h, kind, addr, len);
 	put(s, err ? "E0c" : "OK");
+}
+
+/* --- packets --------------------------------------------------------------------------------- */
+
+static void put_supported(struct server *s, const char *rest)
+{
+	(void)rest;
+	put(s,
+	    "PacketSize=%x;ReverseStep+;ReverseContinue+;qXfer:auxv:read+;"
+	    "qXfer:exec-file:read+;qXfer:features:read+;vContSupported+",
+	    GDB_READ_MAX);
+}
+
+static void put_description(struct server *s, const char *window)
+{
+	gdb_packets_put_part(&s->packets, s->description, strlen(s->description), window);
+}
+
+static void put_exec(struct server *s, const char *rest)
+{
+	const char *window = strchr(rest, ':');
+	gdb_packets_put_part(&s->packets, s->exec, strlen(s->exec), window ? window + 1 : "");
+}
+
+static void put_auxv(struct server *s, const char *window)
+{
+	enum { ENTRY = 9 };
+	const uint64_t auxv[4] = {ENTRY, s->entry, 0, 0};
+	gdb_packets_put_part(&s->packets, (const char *)auxv, sizeof(auxv), window);
+}
+
+static void put_current(struct server *s, const char *rest)
+{
+	(void)rest;
+	put(s, "QC%" PRIx32, s->shown->task);
+}
+
+static void put_first_threads(struct server *s, const char *rest)
+{
+	(void)rest;
+	put_threads(s);
+}
+
+static void put_no_more(struct server *s, const char *rest)
+{
+	(void)rest;
+	put(s, "l");
+}
+
+static void put_attached(struct server *s, const char *rest)
+{
+	(void)rest;
+	put(s, "1");
+}
+
+static void put_moves(struct server *s, const char *rest)
+{
+	(void)rest;
+	put(s, "vCont;c;C;s;S");
+}
+
+static void move_several(struct server *s, const char *rest)
+{
+	(void)rest;
+	move_by_actions(s);
+}
+
+static const struct {
+	const char *begin;
+	void (*answer)(struct server *s, const char *rest);
+} queries[] = {
+	{"qSupported", put_supported},
+	{"qXfer:features:read:target.xml:", put_description},
+	{"qXfer:exec-file:read:", put_exec},
+	{"qXfer:auxv:read::", put_auxv},
+	{"qfThreadInfo", put_first_threads},
+	{"qsThreadInfo", put_no_more},
+	{"qThreadExtraInfo,", put_thread_info},
+	{"qAttached", put_attached},
+	{"qC", put_current},
+	{"vCont?", put_moves},
+	{"vCont;", move_several},
+};
+
+/* The empty reply to what is not among them: not supported. */
+static void query(struct server *s)
+{
+	const char *t = s->packets.text;
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+		size_t n = strlen(queries[i].begin);
+		if (strncmp(t, queries[i].begin, n) != 0 ||
+		    (!strcmp(queries[i].begin, "qC") && t[n]))
+			continue;
+		queries[i].answer(s, t + n);
+		return;
+	}
 }
 
 /* False: gdb has let go. */
 static bool answer(struct server *s)
 {
-	struct gdb_hit hit = {.why = GDB_HIT_STEP};
-	switch (s->text[0]) {
+	const struct gdb_hit here = {.why = GDB_HIT_STEP};
+	const char *t = s->packets.text;
+	switch (t[0]) {
 	case '?':
-		put_stop(s, &hit);
+		put_stop(s, &here);
 		break;
 	case 'g':
-		put_registers(s);
+		gdb_state_put_registers(&s->packets, gdb_threads_run(s->threads, s->shown));
 		break;
 	case 'm':
 		put_memory(s);
 		break;
 	case 'q':
+	case 'v':
 		query(s);
 		break;
 	case 'Z':
@@ -264,23 +337,19 @@ static bool answer(struct server *s)
 		breakpoint(s);
 		break;
 	case 's':
-		gdb_history_step(&s->history, &hit);
-		put_stop(s, &hit);
+		move_chosen(s, GDB_STEP);
 		break;
 	case 'c':
-		gdb_history_forward(&s->history, &hit);
-		put_stop(s, &hit);
+		move_chosen(s, GDB_FORWARD);
 		break;
 	case 'b':
-		if (s->text[1] == 's')
-			gdb_history_step_back(&s->history, &hit);
-		else
-			gdb_history_back(&s->history, &hit);
-		put_stop(s, &hit);
+		move_chosen(s, t[1] == 's' ? GDB_STEP_BACK : GDB_BACK);
 		break;
 	case 'H':
+		choose_thread(s);
+		break;
 	case 'T':
-		put(s, "OK");
+		put_alive(s);
 		break;
 	case 'D':
 		put(s, "OK");
@@ -299,24 +368,32 @@ static bool answer(struct server *s)
 	return true;
 }
 
-int gdb_serve(struct value_run *run, int in, int out, const char *exec, uint64_t entry)
+int gdb_serve(struct gdb_threads *threads, int in, int out, int notes, const char *exec,
+	      uint64_t entry)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	if (!s)
+	char *description = gdb_state_description();
+	if (!s || !description) {
+		free(s);
+		free(description);
 		return -ENOMEM;
-	s->run = run;
-	s->in = in;
-	s->out = out;
+	}
+	s->packets.in = in;
+	s->packets.out = out;
+	s->notes = notes;
+	s->threads = threads;
+	s->shown = &threads->at[threads->moved];
 	s->exec = exec;
 	s->entry = entry;
-	int err = gdb_history_init(&s->history, run);
-	bool goes_on = !err;
-	while (goes_on && receive(s)) {
+	s->description = description;
+	int err = 0;
+	bool goes_on = true;
+	while (goes_on && gdb_packets_receive(&s->packets)) {
 		goes_on = answer(s);
-		err = flush(s);
+		err = gdb_packets_flush(&s->packets);
 		goes_on = goes_on && !err;
 	}
-	gdb_history_deinit(&s->history);
+	free(description);
 	free(s);
 	return err == -EPIPE ? 0 : err;
 }
