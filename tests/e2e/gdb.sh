@@ -33,7 +33,7 @@ if [ $status != 0 ]; then
 	cat "$work/err"
 	exit 1
 fi
-timeout 60 gdb -q -batch -nx -ex "target remote | '$PUGMARK' gdb --serve '$work/r'" \
+timeout 60 gdb -q -batch -nx -ex 'set remotetimeout 60' -ex "target remote | '$PUGMARK' gdb --serve '$work/r'" \
 	-ex 'break last' -ex continue -ex 'print total' -ex 'watch total' -ex reverse-continue \
 	-ex reverse-continue -ex 'print total' -ex reverse-continue -ex 'print total' -ex 'info symbol $pc' \
 	-ex 'delete' -ex 'break add' -ex 'reverse-continue' -ex 'print n' -ex kill "$work/p" \

@@ -17,8 +17,11 @@ static const char help[] =
 	"\n"
 	"Debugs the recording DIR, of level values, with gdb, forwards and backwards:\n"
 	"reverse-continue, reverse-step, breakpoints and watchpoints in both directions. Nothing\n"
-	"can be changed. What the replay does not know, gdb calls unavailable.\n"
-	"      --task N             the task, as `pugmark values` numbers them (the first)\n"
+	"can be changed. A register that the replay does not know, gdb calls unavailable; of\n"
+	"memory that is known in part, a note names the rest. All threads of a process are "
+	"served.\n"
+	"      --task N             begin with that task, as `pugmark values` numbers them (the\n"
+	"                           first), and serve the threads of its process\n"
 	"      --serve              speak the protocol on standard input and output; so does\n"
 	"                           gdb's `target remote | pugmark gdb --serve DIR`\n"
 	"  -h, --help               this text\n"
@@ -83,7 +86,8 @@ static int start_gdb(const struct options *o)
 		len += snprintf(command + len, sizeof(command) - len, "--task %u ", o->task);
 	snprintf(command + len, sizeof(command) - len, "-- %s", dir);
 	unsetenv("DEBUGINFOD_URLS"); /* nothing is asked for over a network */
-	execlp("gdb", "gdb", "-q", "-ex", command, (char *)NULL);
+	/* A thread may have to be executed for long before its registers are known. */
+	execlp("gdb", "gdb", "-q", "-ex", "set remotetimeout 86400", "-ex", command, (char *)NULL);
 	pugmark_diag_set(&diag, -errno, "gdb", PUGMARK_NO_OFFSET, "cannot be started: %s",
 			 strerror(errno));
 	return command_fail(&diag);

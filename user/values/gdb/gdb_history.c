@@ -176,10 +176,20 @@ void gdb_history_back(struct gdb_history *h, uint64_t limit, struct gdb_hit *hit
 	*hit = (struct gdb_hit){.why = GDB_HIT_BEGIN};
 }
 
+/* Executes one instruction. True: it has touched a watched place, which is in @hit. */
+static bool execute_one(struct gdb_history *h, uint64_t now, bool forward,
+			enum value_replay_stop *stop, struct gdb_hit *hit)
+{
+	h->trace.n_blocks = h->trace.n_addresses = h->trace.n_results = 0;
+	*stop = value_run_forward(h->run, now + 1, &h->trace);
+	return search(h, now, UINT64_MAX, forward, hit);
+}
+
 void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit)
 {
-	uint64_t now = value_run_count(h->run);
-	enum value_replay_stop stop = value_run_forward(h->run, now + 1, NULL);
+	enum value_replay_stop stop;
+	if (execute_one(h, value_run_count(h->run), true, &stop, hit))
+		return;
 	hit->why = stop == VALUE_REPLAY_LIMIT ? GDB_HIT_STEP : GDB_HIT_END;
 	hit->count = value_run_count(h->run);
 }
@@ -187,7 +197,12 @@ void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit)
 void gdb_history_step_back(struct gdb_history *h, struct gdb_hit *hit)
 {
 	uint64_t now = value_run_count(h->run);
-	hit->why = now ? GDB_HIT_STEP : GDB_HIT_BEGIN;
-	hit->count = now ? now - 1 : 0;
-	value_run_seek(h->run, hit->count);
+	enum value_replay_stop stop;
+	*hit = (struct gdb_hit){.why = now ? GDB_HIT_STEP : GDB_HIT_BEGIN};
+	if (!now)
+		return;
+	value_run_seek(h->run, now - 1);
+	execute_one(h, now - 1, false, &stop, hit);
+	value_run_seek(h->run, now - 1);
+	hit->count = now - 1;
 }

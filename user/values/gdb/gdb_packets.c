@@ -106,3 +106,10 @@ void gdb_packets_put_part(struct gdb_packets *p, const char *text, size_t size, 
 			p->reply[p->n_reply++] = c;
 	}
 }
+
+void gdb_packets_wait(struct gdb_packets *p)
+{
+	int c;
+	while ((c = get_byte(p)) >= 0 && c != '+')
+		continue;
+}

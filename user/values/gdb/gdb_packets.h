@@ -29,5 +29,8 @@ void gdb_packets_put_bytes(struct gdb_packets *p, const void *bytes, size_t n, b
 /* The part of @text that gdb asks for with "OFFSET,LENGTH". */
 void gdb_packets_put_part(struct gdb_packets *p, const char *text, size_t size, const char *window);
 int gdb_packets_flush(struct gdb_packets *p);
+/* Waits until gdb has acknowledged the last packet, or is gone: it writes to a pipe that is closed
+ * else. */
+void gdb_packets_wait(struct gdb_packets *p);
 
 #endif

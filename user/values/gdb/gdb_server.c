@@ -35,6 +35,7 @@ struct server {
 	struct piece refused;	   /* the line that the last packet asked for */
 	struct piece noted[NOTED]; /* since the last move */
 	size_t n_noted;
+	bool greeted;
 };
 
 #define put(s, ...) gdb_packets_put(&(s)->packets, __VA_ARGS__)
@@ -368,6 +369,16 @@ static bool answer(struct server *s)
 	return true;
 }
 
+/* gdb begins a session with this once, and says it again where the answer takes it too long, as the
+ * opening of a recording may: the second one wants no answer. */
+static bool is_greeting_again(struct server *s)
+{
+	bool greeting = !strncmp(s->packets.text, "qSupported", 10);
+	bool again = greeting && s->greeted;
+	s->greeted |= greeting;
+	return again;
+}
+
 int gdb_serve(struct gdb_threads *threads, int in, int out, int notes, const char *exec,
 	      uint64_t entry)
 {
@@ -389,8 +400,12 @@ int gdb_serve(struct gdb_threads *threads, int in, int out, int notes, const cha
 	int err = 0;
 	bool goes_on = true;
 	while (goes_on && gdb_packets_receive(&s->packets)) {
+		if (is_greeting_again(s))
+			continue;
 		goes_on = answer(s);
 		err = gdb_packets_flush(&s->packets);
+		if (!goes_on && !err && s->packets.text[0] == 'D')
+			gdb_packets_wait(&s->packets);
 		goes_on = goes_on && !err;
 	}
 	free(description);
