@@ -18,7 +18,7 @@ static void show_variables(const char *path, const uint64_t *addrs, uint32_t n)
 	struct value_vars *vars = value_vars_open(path);
 	struct value_memory memory;
 	struct value_variable at;
-	int64_t number;
+	struct value_part part;
 	bool known;
 	FILE *out = fopen("/dev/null", "w");
 	MUST(out && !value_memory_init(&memory, NULL, NULL) && !value_memory_map(&memory, &region));
@@ -32,8 +32,11 @@ static void show_variables(const char *path, const uint64_t *addrs, uint32_t n)
 			value_vars_print(vars, out, addr, 0, VARS_ARGUMENTS, m);
 			value_vars_print(vars, out, addr, 0, VARS_ALL, m);
 			value_vars_find(vars, "n", addr, 0, m, &at);
-			value_vars_number(vars, "n", addr, 0, m, &number);
-			value_vars_result(vars, out, addr, m, &known);
+			value_vars_part(vars, "n", addr, 0, m, &part);
+			value_vars_part(vars, "p->n[1].m", addr, 0, m, &part);
+			value_vars_json(vars, out, addr, 0, VARS_ALL, m);
+			value_vars_result(vars, out, addr, m, VALUE_AS_TEXT, &known);
+			value_vars_result(vars, out, addr, m, VALUE_AS_JSON, &known);
 		}
 	}
 	value_machine_free(m);
