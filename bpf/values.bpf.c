@@ -550,6 +550,20 @@ int BPF_PROG(on_exec_values, struct task_struct *task, pid_t old_pid, struct lin
 	return 0;
 }
 
+/* The last registers of user mode; and where in the order a system call began that is not over. */
+static __always_inline void end_send(struct capture_state *cs, struct task_state *st,
+				     struct pt_regs *r)
+{
+	struct pt_regs regs;
+
+	bpf_probe_read_kernel(&regs, sizeof(regs), r);
+	note_all(cs->note.words, &regs);
+	cs->note.words[17] = cs->entered;
+	cs->note.task = st->head.task;
+	time_note(cs);
+	note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 18);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit_values, struct task_struct *task)
 {
@@ -558,15 +572,24 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	/* on_exit() of witness.bpf.c may have been before and have stopped it. */
-	if (capturing && cs && st) {
-		struct pt_regs regs;
+	if (capturing && cs && st)
+		end_send(cs, st, r);
+	return 0;
+}
 
-		bpf_probe_read_kernel(&regs, sizeof(regs), r);
-		note_all(cs->note.words, &regs);
-		cs->note.words[17] = cs->entered;
-		cs->note.task = st->head.task;
-		time_note(cs);
-		note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 18);
-	}
+/* Read once nothing is captured any more: a task that waits in a system call then has executed
+ * nothing since it made that. Without this it would be awake up to the end, for all that is known.
+ */
+SEC("iter/task")
+int end_values(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task || capturing)
+		return 0;
+	struct capture_state *cs = bpf_task_storage_get(&capture_states, task, 0, 0);
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (cs && st && cs->entered && st->head.task)
+		end_send(cs, st, (struct pt_regs *)bpf_task_pt_regs(task));
 	return 0;
 }

@@ -58,8 +58,11 @@ static void say_most(struct value_run *run, const struct value_names *names,
 	for (int quality = VALUE_UNKNOWN; quality >= VALUE_ASSUMED; quality--) {
 		struct value_inexact most[VALUES_WHY];
 		size_t n = value_inexacts_most(all, (uint8_t)quality, most, VALUES_WHY);
+		/* What was executed twice, as threads are to look ahead, would be told twice. */
+		uint64_t total = quality == VALUE_UNKNOWN ? out->unknown : out->assumed;
 		for (size_t i = 0; i < n; i++)
-			say_why(&most[i], names, &out->most[out->n_most++]);
+			if (most[i].n <= total)
+				say_why(&most[i], names, &out->most[out->n_most++]);
 	}
 }
 

@@ -278,6 +278,24 @@ void capture_programs_enable(struct capture_programs *p, bool enabled)
 	__atomic_store_n(&p->skel->bss->capturing, enabled, __ATOMIC_SEQ_CST);
 }
 
+int capture_programs_end(struct capture_programs *p)
+{
+	enum { BEGUN_US = 2000 }; /* programs that had begun to capture are over by then */
+	char buf[64];
+	usleep(BEGUN_US);
+	int fd = bpf_iter_create(bpf_link__fd(p->skel->links.end_values));
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, buf, sizeof(buf));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	int err = n < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
 int capture_programs_ring_fd(const struct capture_programs *p)
 {
 	return bpf_map__fd(p->skel->maps.captures);

@@ -19,6 +19,9 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 int capture_programs_attach(struct capture_programs *programs, const struct capture_plan *plan,
 			    const struct recorder_module *modules, struct pugmark_diag *diag);
 void capture_programs_enable(struct capture_programs *programs, bool enabled);
+/* To be called once, when nothing is captured any more: adds an END of each task that waits in a
+ * system call. 0 or -errno. */
+int capture_programs_end(struct capture_programs *programs);
 /* Takes probes away that were hit often and tell what follows from executing libraries again: at
  * functions that were never entered from outside, and at calls out; but not of what may read a
  * clock, unless the process @has_no_vdso, or notes itself what that tells. Takes tens of

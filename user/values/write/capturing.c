@@ -352,6 +352,7 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 
 	*text = NULL;
 	capture_programs_enable(c->programs, false);
+	capture_programs_end(c->programs); /* if not, what others do at the end is assumed */
 	one_processor_end(c->processor);
 	c->processor = NULL;
 	clock_removal(&c->clocks);
