@@ -176,6 +176,8 @@ void sweep_refuse_patched(struct builder *b);
 /* undescribed_code.c: finds and decodes code without an FDE; fills undescribed_starts, adds to
  * insns and starts. */
 int undescribed_find(struct builder *b);
+/* Whether the bytes at @addr are those that an assembler fills up with. */
+bool builder_is_padding(const struct builder *b, uint64_t addr);
 /* func_parts.c: parts and functions, from scratch each time. */
 int func_parts_find(struct builder *b);
 /* cfg.c: the CFG of one function; all of them, into blocks, edges and sites. */

@@ -47,6 +47,16 @@ static void explain(struct callers *c, uint32_t func)
 	}
 }
 
+/* Whether it is what an assembler has put before another function: its FDE may begin there. */
+static bool only_fills(const struct builder *b, const struct pugmark_func *f)
+{
+	const struct pugmark_block *block = &b->blocks.at[f->block];
+	bool fills = f->n_blocks == 1;
+	for (uint32_t i = 0; fills && i < block->n_insns; i++)
+		fills = builder_is_padding(b, insn_addr(b, block->insn + i));
+	return fills;
+}
+
 static void mark_unexplained(struct callers *c)
 {
 	const uint32_t entered = PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_MAYBE_TAKEN |
@@ -65,7 +75,8 @@ static void mark_unexplained(struct callers *c)
 		for (uint32_t f = 0; f < b->funcs.n; f++) {
 			if (c->explained[f] || (c->called[f] && !circles))
 				continue;
-			b->funcs.at[f].flags |= PUGMARK_FUNC_UNCALLED;
+			if (!only_fills(b, &b->funcs.at[f]))
+				b->funcs.at[f].flags |= PUGMARK_FUNC_UNCALLED;
 			if (!circles)
 				explain(c, f);
 		}

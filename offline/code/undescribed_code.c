@@ -69,8 +69,7 @@ static int add_start(struct builder *b, struct undescribed *u, uint64_t addr, bo
 	return VEC_PUSH(&u->todo, (struct start){addr, guess}) ? 0 : -ENOMEM;
 }
 
-/* Whether the bytes at @addr are those that an assembler fills up with. */
-static bool is_padding(const struct builder *b, uint64_t addr)
+bool builder_is_padding(const struct builder *b, uint64_t addr)
 {
 	const struct elf_code *code = builder_code_at(b, addr);
 	uint64_t at = code ? addr - code->addr : 0, end = code ? code->end - code->addr : 0;
@@ -306,7 +305,7 @@ static int walk_named(struct builder *b, struct undescribed *u, bool leas)
 	while (!err && (u->leas.n || (!leas && u->named.n)) && u->undo_left) {
 		struct named named =
 			u->leas.n ? u->leas.at[--u->leas.n] : u->named.at[--u->named.n];
-		if (is_insn_start(b, named.addr) || is_padding(b, named.addr) ||
+		if (is_insn_start(b, named.addr) || builder_is_padding(b, named.addr) ||
 		    is_read_behind(b, named.by))
 			continue;
 		err = add_start(b, u, named.addr, true);
@@ -374,7 +373,7 @@ static int add_named_starts(struct builder *b, struct undescribed *u)
 		}
 		/* An FDE that ends before a system call: clone() has no caller to unwind to. */
 		if (insn->kind == PUGMARK_INSN_OTHER && !err && !is_insn_start(b, next) &&
-		    !is_padding(b, next))
+		    !builder_is_padding(b, next))
 			err = add_start(b, u, next, true);
 	}
 	return err;
@@ -390,7 +389,7 @@ static int walk_pointers(struct builder *b, struct undescribed *u, uint32_t alig
 	int err = 0;
 	for (uint32_t i = 0; i < n && !err && u->undo_left; i++) {
 		bool number = !elf_image_is_pie(b->image) &&
-			      (is_insn_start(b, pointers[i]) || is_padding(b, pointers[i]));
+			      (is_insn_start(b, pointers[i]) || builder_is_padding(b, pointers[i]));
 		if (number || (pointers[i] & mask) != (align & mask))
 			continue;
 		err = add_start(b, u, pointers[i], true);
@@ -415,7 +414,8 @@ static int walk_unaligned(struct builder *b, struct undescribed *u)
 		for (uint64_t at = 0; at + sizeof(word) <= d.len && u->undo_left && !err; at++) {
 			memcpy(&word, d.bytes + at, sizeof(word));
 			if (!((d.addr + at) % sizeof(word)) || word % MAX_ALIGN ||
-			    !in_text(b, word) || is_insn_start(b, word) || is_padding(b, word))
+			    !in_text(b, word) || is_insn_start(b, word) ||
+			    builder_is_padding(b, word))
 				continue;
 			err = add_start(b, u, word, true);
 			if (!err)
