@@ -9,6 +9,7 @@
 #include "offline/base/search.h"
 #include "offline/base/vec.h"
 #include "offline/code/decode.h"
+#include "offline/elf/dynamic_symbols.h"
 #include "offline/elf/elf_image.h"
 #include "offline/elf/private_elf.h"
 
@@ -55,29 +56,24 @@ static void add_way(struct ways *w, uint64_t addr)
 	w->n++; /* too many: told by the number */
 }
 
-/* Whether the file at @path calls what raises. The whole of it is read only if it does. */
-static bool raises(const char *path)
+/* @ctx becomes true at an import that raises. */
+static bool take_raiser(void *ctx, const char *name, const GElf_Sym *sym)
 {
 	static const char *const raisers[] = {"_Unwind_RaiseException", "_Unwind_Resume_or_Rethrow",
 					      "_Unwind_ForcedUnwind"};
+	bool *does = ctx;
+	for (size_t k = 0; k < sizeof(raisers) / sizeof(*raisers); k++)
+		*does |= sym->st_shndx == SHN_UNDEF && !strcmp(name, raisers[k]);
+	return !*does;
+}
+
+/* Whether the file at @path calls what raises. The whole of it is read only if it does. */
+static bool raises(const char *path)
+{
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	bool does = false;
-	if (private_elf_open(path, &file))
-		return false;
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file.elf, scn)) && !does;) {
-		GElf_Shdr sh;
-		GElf_Sym sym;
-		Elf_Data *data;
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize ||
-		    !(data = elf_getdata(scn, NULL)))
-			continue;
-		size_t n = data->d_size / sh.sh_entsize;
-		for (size_t i = 1; i < n && gelf_getsym(data, i, &sym); i++) {
-			const char *name = elf_strptr(file.elf, sh.sh_link, sym.st_name);
-			for (size_t k = 0; name && k < sizeof(raisers) / sizeof(*raisers); k++)
-				does |= sym.st_shndx == SHN_UNDEF && !strcmp(name, raisers[k]);
-		}
-	}
+	if (!private_elf_open(path, &file))
+		dynamic_symbols_each(file.elf, take_raiser, &does);
 	return does;
 }
 

@@ -227,7 +227,7 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	return 0;
 }
 
-static int iterate(struct bpf_link *link)
+int probes_iterate(const struct bpf_link *link)
 {
 	char buf[64];
 	int fd = bpf_iter_create(bpf_link__fd(link));
@@ -260,7 +260,7 @@ int probes_attach(struct probes *p, const struct recorder_options *options, bool
 	if (!err) {
 		p->adopt = bpf_program__attach_iter(p->skel->progs.adopt, NULL);
 		p->stop = bpf_program__attach_iter(p->skel->progs.stop, NULL);
-		err = !p->adopt || !p->stop ? -errno : iterate(p->adopt);
+		err = !p->adopt || !p->stop ? -errno : probes_iterate(p->adopt);
 	}
 	if (err)
 		return load_failed(err, diag);
@@ -309,7 +309,7 @@ int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag 
 
 	p->skel->bss->adopt_pid = pid;
 	p->skel->bss->adopt_running = running;
-	int err = iterate(p->adopt);
+	int err = probes_iterate(p->adopt);
 	p->skel->bss->adopt_pid = 0;
 	if (err)
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
@@ -424,7 +424,7 @@ void probes_stop(struct probes *p)
 	/* This ends: each round has room for the records for which the one before had none. */
 	for (int round = 0; round < 1000; round++) {
 		p->skel->bss->stop_pending = 0;
-		if (iterate(p->stop) || !p->skel->bss->stop_pending)
+		if (probes_iterate(p->stop) || !p->skel->bss->stop_pending)
 			return;
 		usleep(2000);
 	}

@@ -11,10 +11,13 @@
 #include <stdbool.h>
 
 struct probes;
+struct bpf_link;
 
 /* Loads the programs for these options; nothing is attached. @spans has one entry a module. */
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
 		struct probes **out, struct pugmark_diag *diag);
+/* Runs the iterator program of @link over all that it iterates. 0 or -errno. */
+int probes_iterate(const struct bpf_link *link);
 /* Puts every probe in place, but with @later none: probes_place() is to do that. No event is taken
  * before probes_enable(). */
 int probes_attach(struct probes *probes, const struct recorder_options *options, bool later,

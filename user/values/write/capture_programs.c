@@ -2,6 +2,8 @@
 /* capture_programs.c: see capture_programs.h. */
 #include "user/values/write/capture_programs.h"
 
+#include "user/kernel/probes.h"
+
 #include "offline/capture/syscalls.h"
 
 #include <linux/types.h>
@@ -281,19 +283,8 @@ void capture_programs_enable(struct capture_programs *p, bool enabled)
 int capture_programs_end(struct capture_programs *p)
 {
 	enum { BEGUN_US = 2000 }; /* programs that had begun to capture are over by then */
-	char buf[64];
 	usleep(BEGUN_US);
-	int fd = bpf_iter_create(bpf_link__fd(p->skel->links.end_values));
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	do
-		n = read(fd, buf, sizeof(buf));
-	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-	int err = n < 0 ? -errno : 0;
-	close(fd);
-	return err;
+	return probes_iterate(p->skel->links.end_values);
 }
 
 int capture_programs_ring_fd(const struct capture_programs *p)
