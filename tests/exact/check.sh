@@ -67,6 +67,7 @@ packed same quick
 packed_calls same quick
 relative_vtables same quick
 packed_records same quick
+leaves same quick
 LIST
 }
 

@@ -2,6 +2,7 @@
 /* callback.c: a function of ours was entered from code that is not traced: the stack says during
  * which call of ours. */
 #include "offline/recover/explain/explain.h"
+#include "offline/recover/settle/settle.h"
 #include "offline/recover/stack/chain.h"
 
 /* Whether the origin is a call that itself left the module. */
@@ -88,6 +89,8 @@ enum callback_kind {
 	BY_CALL,      /* one that the stack shows; the grammar leads to the entry from there */
 	BY_OPEN_CALL, /* the call that the innermost live frame is in: no other can be in progress
 		       */
+	BY_LEAF,      /* one that the grammar takes for a leaf: the function runs on top of it, as
+			 a handler does on top of what it interrupts */
 	OF_ROOT,      /* none: no frame of ours is left */
 	UNEXPLAINED,  /* nothing tells */
 };
@@ -108,6 +111,36 @@ static bool by_chain(const struct parser *p, const struct chain *chain, struct c
 	return true;
 }
 
+/* Whether the stack has, inside of open frame @i, the return address of a call that the grammar
+ * takes for a leaf, or of one whose callee may have jumped to such code. */
+static bool shows_leaf(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
+{
+	uint64_t word, end = p->stack[i].cfa;
+	for (uint64_t at = pugmark_event_cfa(e); at < end && stack_reaches(e, at); at += 8) {
+		uint16_t module;
+		uint32_t call = stack_word(e, at, &word)
+					? parser_call_before(p, e->module, word, &module)
+					: PUGMARK_NONE;
+		if (call != PUGMARK_NONE &&
+		    node_at(p, module, call)->kind != PUGMARK_NODE_KIND_UNKNOWN)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the entry came from a call that is taken to call nothing back, and did: of standard I/O,
+ * on a stream whose functions are the program's; of what allocates, where the allocator is. The
+ * grammar has no way from there into the function, but the stack tells how far the thread came. */
+static bool by_leaf(const struct parser *p, const struct lookahead *la, uint32_t i,
+		    struct candidate *c)
+{
+	if (!la->own_cfa || !shows_leaf(p, la->e, i))
+		return false;
+	c->callback.settled = settle_ask(p, la->e, pugmark_event_cfa(la->e),
+					 pugmark_event_ret(la->e), 0, &c->callback.how);
+	return c->callback.settled != UNSETTLED && !settle_all_ended(c->callback.how);
+}
+
 /* Whether a call explains the entry where its chain ends before an open frame: one of the words
  * outside of the chain's end may be the next return address. In *@live how many frames may still be
  * open; in *@known whether any call was found. */
@@ -116,9 +149,14 @@ static bool by_scan(const struct parser *p, const struct chain *chain, struct ca
 {
 	uint32_t level, found = 0;
 	struct lookahead *la = &c->callback.la;
+	c->callback.kind = BY_CALL;
 	*live = stack_live_frames(p, la->e, chain->cfa, p->n);
 	while (*live) {
 		found = count_origins(p, la, chain, *live - 1);
+		if (!found && by_leaf(p, la, *live - 1, c)) {
+			c->callback.kind = BY_LEAF;
+			return true;
+		}
 		if (found || !shows_calls(p, la->e, *live - 1))
 			break;
 		/* It is in no call, so it has ended: another module called twice from the same
@@ -242,6 +280,11 @@ enum commit commit_callback(struct parser *p, struct lookahead *la, const struct
 		break;
 	case BY_OPEN_CALL:
 		take_open_call(p, la, c->callback.n);
+		break;
+	case BY_LEAF:
+		settle_commit(p, c->callback.how);
+		parser_open_over(p, la, c->callback.settled, pugmark_event_cfa(la->e),
+				 PUGMARK_CAUSE_CALLBACK);
 		break;
 	case OF_ROOT:
 		parser_enter_root(p, la);

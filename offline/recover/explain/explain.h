@@ -93,11 +93,14 @@ struct candidate {
 			uint32_t context, level, alt;
 		} stack;
 		/* callback.c: @kind is enum callback_kind; by @la, which knows the call; the first
-		 * @n frames are open then, and @alt as in next. */
+		 * @n frames are open then, and @alt as in next. Of a call that is not to call back,
+		 * how far the thread came to it. */
 		struct {
 			uint8_t kind;
+			uint8_t settled; /* enum settled */
 			uint32_t n, alt;
 			struct lookahead la;
+			const struct settling *how;
 		} callback;
 		/* unwinding.c: see struct unwinding. */
 		struct unwinding {
@@ -174,6 +177,12 @@ void causes_drop_weaker(struct candidates *set);
 commit_fn *cause_commit(const struct candidate *c);
 
 /* ---- what causes do for one another ---- */
+
+/* signal.c: opens a function on top of what the thread was doing, because of @cause, which found
+ * the stack pointer at @sp: what it was doing goes on once an event is not of the function.
+ * @settled (enum settled): how far it is known what that was. */
+void parser_open_over(struct parser *parser, const struct lookahead *la, uint8_t settled,
+		      uint64_t sp, uint8_t cause);
 
 /* unwinding.c: how the frames inside of the first @n were left. @sure: false if calls that no event
  * told of were in progress inside of them. */

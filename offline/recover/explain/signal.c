@@ -5,11 +5,11 @@
 #include "offline/recover/explain/explain.h"
 #include "offline/recover/settle/settle.h"
 
-/* Opens the handler on top of what it interrupts. */
-static void enter(struct parser *p, const struct lookahead *la, enum settled settled, uint64_t sp)
+void parser_open_over(struct parser *p, const struct lookahead *la, uint8_t settled, uint64_t sp,
+		      uint8_t cause)
 {
 	uint8_t boundary = p->n ? BELOW_HANDLER : BELOW_ROOT;
-	parser_enter(p, la, boundary, PUGMARK_CAUSE_SIGNAL);
+	parser_enter(p, la, boundary, cause);
 	if (boundary == BELOW_ROOT || p->notes->failed)
 		return;
 	struct interrupted *h = &parser_handler(p)->handler;
@@ -17,6 +17,12 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
 	h->settled = settled;
 	if (settled)
 		h->since_ns = p->since_ns;
+}
+
+/* Opens the handler on top of what it interrupts. */
+static void enter(struct parser *p, const struct lookahead *la, enum settled settled, uint64_t sp)
+{
+	parser_open_over(p, la, settled, sp, PUGMARK_CAUSE_SIGNAL);
 }
 
 /* Gives up the place that a handler interrupts, which found the stack at @sp: nothing tells how far

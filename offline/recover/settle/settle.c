@@ -187,6 +187,11 @@ enum settled settle_ask(const struct parser *p, const struct pugmark_witness_eve
 	return s->all_ended ? SETTLED : UNSETTLED;
 }
 
+bool settle_all_ended(const struct settling *s)
+{
+	return !s || !s->settled;
+}
+
 void settle_commit(struct parser *p, const struct settling *s)
 {
 	if (!s)

@@ -13,6 +13,8 @@ struct settling;
  * settle_commit() makes so, until the next question; NULL: nothing is to be done. */
 enum settled settle_ask(const struct parser *parser, const struct pugmark_witness_event *event,
 			uint64_t sp, uint64_t ip, uint64_t bp, const struct settling **how);
+/* Whether all that was open has ended by then; else a frame of ours still is. */
+bool settle_all_ended(const struct settling *how);
 /* Reports the silent calls up to there, and opens those in progress; where the answer was
  * UNSETTLED, no more than the innermost frame's place, if that was told, is known afterwards. @how
  * may be NULL. */
