@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /* Whether the C library's function @name never calls a function of its caller. Where it does all
- * the same (for a stream of the program's own, or with an allocator that is), the parser finds by the
- * stack how far the thread came to it (recover/explain/callback.c). */
+ * the same (for a stream of the program's own, or with an allocator that is), the parser finds by
+ * the stack how far the thread came to it (recover/explain/callback.c). */
 bool import_is_leaf(const char *name);
 
 #endif
