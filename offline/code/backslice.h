@@ -8,7 +8,7 @@
 #include "offline/code/builder.h"
 #include "offline/code/semantics.h"
 
-enum { SLICE_MAX_DEFS = 64 };
+enum { SLICE_MAX_DEFS = 512 };
 
 /* A place in code: just before the instruction @insn of the block @block, or after its last one. */
 struct place {

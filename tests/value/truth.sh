@@ -138,7 +138,7 @@ cmp text cmp text text
 perl text perl -ne print(scalar(reverse))
 python3 text python3 -S -c print(sum(i*i/7for(i)in(range(3000))))
 xz binary xz -0 -T1 -c
-zstd binary zstd -q --single-thread -c
+zstd binary zstd -q --single-thread --no-asyncio -c
 lz4 binary lz4 -q -c
 openssl text openssl dgst -sha3-256
 jq text jq -n [range(300)|.*.]|add
@@ -169,7 +169,7 @@ compare sqlite3 libsqlite3 in.sql sqlite3
 	printf 'by lot, seed %s:\n' "$seed"
 	drawn=0
 	while [ $drawn -lt 10 ] && read -r name input program args; do
-		command -v "$program" >/dev/null || continue
+		head -c 4 "$(command -v "$program" || echo /dev/null)" | grep -q ELF || continue
 		# shellcheck disable=SC2086
 		"$program" $args <"$input" >once 2>/dev/null
 		# shellcheck disable=SC2086

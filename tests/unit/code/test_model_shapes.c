@@ -131,6 +131,20 @@ static void a_table_is_found_by_an_address_taken_before_the_loop(void **state)
 	pugmark_model_free(m);
 }
 
+/* As an interpreter has it whose every case loads the table's address again. */
+static void a_table_is_found_by_an_address_that_many_paths_take(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = snippets("reloaded.S");
+	const struct pugmark_func *f = func_of(m, "reloaded");
+	uint32_t n = 0;
+	assert_false(f->flags & PUGMARK_FUNC_OPEN_JUMP);
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
+		n += edges_of_kind(m, &m->blocks[i], PUGMARK_EDGE_TABLE);
+	assert_int_equal(n, 91);
+	pugmark_model_free(m);
+}
+
 static bool goes_elsewhere(const struct pugmark_model *m, const char *name)
 {
 	const struct pugmark_func *f = func_of(m, name);
@@ -481,6 +495,7 @@ int main(void)
 		cmocka_unit_test(a_word_of_data_displaces_no_function_that_a_lea_names),
 		cmocka_unit_test(an_index_may_be_cleared_with_and),
 		cmocka_unit_test(a_table_is_found_by_an_address_taken_before_the_loop),
+		cmocka_unit_test(a_table_is_found_by_an_address_that_many_paths_take),
 		cmocka_unit_test(a_table_for_each_value_of_a_byte_is_whole),
 		cmocka_unit_test(a_computed_goto_has_its_labels_by_the_natural_end),
 		cmocka_unit_test(what_calls_exit_only_does_not_return),
