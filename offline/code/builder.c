@@ -31,6 +31,21 @@ const uint8_t *builder_insn_bytes(const struct builder *b, uint32_t insn)
 	return code->bytes + (addr - code->addr);
 }
 
+static bool pushes_register(const uint8_t *bytes, uint8_t len)
+{
+	return (len == 1 && (bytes[0] & 0xf8) == 0x50) ||
+	       (len == 2 && bytes[0] == 0x41 && (bytes[1] & 0xf8) == 0x50);
+}
+
+bool builder_jump_calls(const struct builder *b, uint32_t insn)
+{
+	const struct pugmark_insn *jump = &b->insns.at[insn], *push = jump - 1;
+	uint64_t next = insn_addr(b, insn) + jump->len;
+	return jump->kind == PUGMARK_INSN_JMP_IND && insn && push->off + push->len == jump->off &&
+	       is_insn_start(b, next) && rankmap_has(&b->taken, next - b->text_addr) &&
+	       pushes_register(builder_insn_bytes(b, insn - 1), push->len);
+}
+
 uint64_t builder_insn_target(const struct builder *b, uint32_t insn)
 {
 	return decode_target(&b->insns.at[insn], builder_insn_bytes(b, insn), insn_addr(b, insn));

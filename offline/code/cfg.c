@@ -152,6 +152,7 @@ static int end_call(struct ending *e)
 	return err ? err : add_unwind_edges(e);
 }
 
+/* A call, or a jump that is one (builder_jump_calls()). */
 static int end_indirect_call(struct ending *e)
 {
 	const struct pugmark_insn *insn = &e->b->insns.at[e->insn];
@@ -261,6 +262,8 @@ static int end_indirect_jump(struct ending *e)
 	struct pugmark_site site = {
 		.kind = PUGMARK_SITE_TAIL, .via = PUGMARK_VIA_INDIRECT, .import = PUGMARK_NONE};
 	const struct jump_table *table = builder_table_of(e->b, e->insn);
+	if (builder_jump_calls(e->b, e->insn))
+		return end_indirect_call(e);
 	if (slot || (table && table->grade == TABLE_TAIL)) {
 		if (slot)
 			site.import = elf_image_import_at(e->b->image, slot);

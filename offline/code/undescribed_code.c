@@ -89,8 +89,8 @@ static bool fde_ends_at(const struct builder *b, uint64_t addr)
 }
 
 /* Whether bytes of a table may read as this instruction but nobody writes it in code: zeroes, and
- * what only a kernel may execute. */
-static bool is_unlikely(const struct pugmark_insn *insn, const uint8_t *bytes)
+ * what only a kernel may execute; but for hlt right @behind_call of what never returns. */
+static bool is_unlikely(const struct pugmark_insn *insn, const uint8_t *bytes, bool behind_call)
 {
 	switch (bytes[0]) {
 	case 0x00:
@@ -100,9 +100,10 @@ static bool is_unlikely(const struct pugmark_insn *insn, const uint8_t *bytes)
 	case 0xec ... 0xef:
 	case 0xca ... 0xcb:
 	case 0xcd ... 0xcf:
-	case 0xf4:
 	case 0xfa ... 0xfb:
 		return true;
+	case 0xf4:
+		return !behind_call;
 	default:
 		return false;
 	}
@@ -163,6 +164,14 @@ static int note_named(const struct builder *b, struct undescribed *u,
 	return (refs->lea ? VEC_PUSH(&u->leas, named) : VEC_PUSH(&u->named, named)) ? 0 : -ENOMEM;
 }
 
+/* Whether the instruction that was decoded last is a call, right before the one at @off. */
+static bool is_behind_call(const struct undescribed *u, uint64_t off)
+{
+	const struct pugmark_insn *last = u->insns.n ? &u->insns.at[u->insns.n - 1] : NULL;
+	return last && last->off + last->len == off &&
+	       (last->kind == PUGMARK_INSN_CALL || last->kind == PUGMARK_INSN_CALL_IND);
+}
+
 /* Decodes straight on from @addr until control leaves, or meets what is decoded. */
 static int walk_run(struct builder *b, struct undescribed *u, uint64_t addr)
 {
@@ -183,11 +192,11 @@ static int walk_run(struct builder *b, struct undescribed *u, uint64_t addr)
 			u->stray = true;
 			return 0;
 		}
+		u->stray |= is_unlikely(&insn, bytes, is_behind_call(u, off));
 		if (!VEC_PUSH(&u->insns, insn) || sweep_note_refs(b, &refs))
 			return -ENOMEM;
 		if (note_named(b, u, &refs, addr))
 			return -ENOMEM;
-		u->stray |= is_unlikely(&insn, bytes);
 		rankmap_set(&b->starts, off);
 		for (uint8_t i = 0; i < insn.len; i++)
 			rankmap_set(&u->covered, off + i);
@@ -432,6 +441,22 @@ static void refuse_clashes(struct builder *b, const struct undescribed *u)
 		sweep_refuse(b, u->clashes.at[i].addr, u->clashes.at[i].len);
 }
 
+/* Where jumps return to that are calls is a part of the function that jumps, and no start, although
+ * its address is taken. */
+static void drop_returns(struct builder *b)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < b->undescribed_starts.n; i++) {
+		uint64_t start = b->undescribed_starts.at[i];
+		uint32_t insn = insn_at(b, start);
+		bool behind = insn && b->insns.at[insn - 1].off + b->insns.at[insn - 1].len ==
+					      b->insns.at[insn].off;
+		if (!behind || !builder_jump_calls(b, insn - 1))
+			b->undescribed_starts.at[n++] = start;
+	}
+	b->undescribed_starts.n = n;
+}
+
 int undescribed_find(struct builder *b)
 {
 	struct undescribed u = {.undo_left = MAX_UNDO};
@@ -455,6 +480,8 @@ int undescribed_find(struct builder *b)
 	if (!err)
 		refuse_clashes(b, &u);
 	b->undescribed_starts.n = sort_unique(b->undescribed_starts.at, b->undescribed_starts.n);
+	if (!err)
+		drop_returns(b);
 	rankmap_deinit(&u.covered);
 	VEC_FREE(&u.todo);
 	VEC_FREE(&u.clashes);
