@@ -15,6 +15,17 @@
 
 /* ---- going on in one ---- */
 
+/* Whether @addr is of a stack whose outermost frame lies at the CFA of the first frame of @p, and
+ * not of another one, above, that frames inside of it lie on: C that has been called from Go is on
+ * the thread's own, and what it calls back in Go on the goroutine's again. */
+static bool of_first_stack(const struct parser *p, uint64_t addr)
+{
+	uint32_t first = 0;
+	while (first + 1 < p->n && !p->stack[first].cfa)
+		first++;
+	return addr && addr <= p->stack[first].cfa;
+}
+
 /* Whether the current context has moved as a whole, as Go's stacks do when they grow: then the
  * event comes back to one of its frames, in a call that may switch, and the stack of the event
  * shows all frames further out *@by higher. Returns how many frames there are, with that one as the
@@ -38,7 +49,7 @@ static uint32_t moved_frames(const struct parser *p, const struct lookahead *la,
 	for (uint32_t i = n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		uint64_t word;
-		if (!f->cfa || !f->ret)
+		if (!of_first_stack(p, f->cfa) || !f->ret)
 			continue;
 		if (!stack_reaches(e, f->cfa + *by - 8))
 			break; /* what was copied of the stack shows no frame further out either */
@@ -64,10 +75,12 @@ static void follow_move(struct parser *p, const struct lookahead *la)
 {
 	uint64_t by;
 	uint32_t n = moved_frames(p, la, &by);
-	for (uint32_t i = 0; i < n; i++) {
+	/* The innermost first: the first frame tells which the others are. */
+	for (uint32_t i = n; i-- > 0;) {
 		struct frame *f = &p->stack[i];
-		f->cfa += f->cfa ? by : 0;
-		f->call_cfa += f->call_cfa ? by : 0;
+		bool moves = of_first_stack(p, f->cfa);
+		f->call_cfa += of_first_stack(p, f->call_cfa) ? by : 0;
+		f->cfa += moves ? by : 0;
 	}
 	/* So is what the innermost of them has called, which lies right inside of it. */
 	if (n < p->n && p->stack[n].boundary == BELOW_CALL)

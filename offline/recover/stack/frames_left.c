@@ -5,13 +5,25 @@
 
 #include "offline/recover/stack/chain.h"
 
-/* Whether frame @i and what it came through are where they were. */
+/* Whether frame @i, of @end, lies on another stack than the frames inside of it, which may still be
+ * there: one of them lies higher. So a function calls another one on a stack of its own: Go's
+ * asmcgocall(), the C functions that it is asked to. */
+static bool on_stack_before(const struct parser *p, uint64_t above, uint32_t end, uint32_t i)
+{
+	for (uint32_t k = end; k-- > i + 1;)
+		if (p->stack[k].cfa > above && p->stack[k].cfa > p->stack[i].cfa)
+			return true;
+	return false;
+}
+
+/* Whether frame @i, of @end, and what it came through are where they were. */
 static bool frame_intact(const struct parser *p, const struct pugmark_witness_event *e,
-			 uint64_t above, uint32_t i)
+			 uint64_t above, uint32_t end, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
-	return !(f->cfa && f->cfa <= above) && stack_slot_holds(p, e, f->cfa, f->ret) &&
-	       chain_supports(p, e, i) && stack_call_intact(p, e, i);
+	bool left = f->cfa && f->cfa <= above && !on_stack_before(p, above, end, i);
+	return !left && stack_slot_holds(p, e, f->cfa, f->ret) && chain_supports(p, e, i) &&
+	       stack_call_intact(p, e, i);
 }
 
 /* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
@@ -42,7 +54,7 @@ uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_
 		live = begin;
 		bool handler = p->stack[begin].boundary == BELOW_HANDLER;
 		if (!handler || !on_interrupted_stack(p, e, begin))
-			while (live < end && frame_intact(p, e, above, live))
+			while (live < end && frame_intact(p, e, above, end, live))
 				live++;
 		if (live > begin)
 			break;
