@@ -147,9 +147,17 @@ struct pugmark_plan_node {
 	uint8_t kind;	  /* enum pugmark_plan_node_kind */
 	uint8_t flags;	  /* enum pugmark_plan_node_flag */
 	uint8_t call_len; /* bytes: the call returns to addr + call_len */
-	uint8_t bp; /* PUGMARK_NODE_KIND_OPAQUE: where the caller's bp is, as in struct pugmark_cfa
-		     */
+	union {
+		uint8_t bp; /* PUGMARK_NODE_KIND_OPAQUE: where the caller's bp is, as in struct
+			       pugmark_cfa */
+		/* PUGMARK_NODE_KIND_CALL, _UNKNOWN, _LEAF: where an exception out of it lands: the
+		 * function's nodes with PUGMARK_NODE_ROOT are counted from 1; or as below */
+		uint8_t landing;
+	};
 };
+#define PUGMARK_LANDING_NOT_KNOWN 0
+#define PUGMARK_LANDING_NONE 255  /* not in this function */
+#define PUGMARK_LANDING_OTHER 254 /* at one that is too far to be counted */
 static_assert(sizeof(struct pugmark_plan_node) == 40, "plan files depend on this layout");
 /* The arm of a node after which nothing comes, of any kind but PUGMARK_NODE_KIND_TARGET. */
 #define PUGMARK_NODE_NOTHING_NEXT                                                                  \

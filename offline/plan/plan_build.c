@@ -58,6 +58,7 @@ static void add_func(struct plan_builder *b, uint32_t func)
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
 		if (b->prog->blocks[i].flags & PROG_REACHED && conflict_is_node(&b->ch, i))
 			plan_builder_node(b, i);
+	plan_builder_landings(b, func);
 	plan_builder_opaque_nodes(b, func);
 	f->n_nodes = b->plan.n_nodes - f->node;
 	if (pf->n_blocks)

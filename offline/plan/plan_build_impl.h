@@ -35,6 +35,9 @@ struct plan_builder {
 
 /* Adds the node of @block, and its site if it has a mark. */
 void plan_builder_node(struct plan_builder *builder, uint32_t block);
+/* Says of the calls of function @func, whose nodes were added last, where exceptions out of them
+ * land. */
+void plan_builder_landings(struct plan_builder *builder, uint32_t func);
 /* Adds the calls of function @func, which is not modelled. */
 void plan_builder_opaque_nodes(struct plan_builder *builder, uint32_t func);
 

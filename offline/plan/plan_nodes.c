@@ -169,6 +169,53 @@ void plan_builder_node(struct plan_builder *b, uint32_t block)
 	b->node_of[block] = b->plan.n_nodes++;
 }
 
+/* The block of the model where an exception lands that comes out of the call of @pb; PUGMARK_NONE:
+ * in none of the function. */
+static uint32_t landing_of(const struct plan_builder *b, const struct prog_block *pb)
+{
+	const struct pugmark_block *block = &b->model->blocks[pb->origin];
+	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
+		if (b->model->edges[i].kind == PUGMARK_EDGE_UNWIND)
+			return b->model->edges[i].to;
+	return PUGMARK_NONE;
+}
+
+/* The number of the node that tells that block @pad of the model, of function @func, was landed in.
+ */
+static uint8_t landing_number(const struct plan_builder *b, uint32_t func, uint32_t pad)
+{
+	const struct prog_func *pf = &b->prog->funcs[func];
+	uint32_t number = 0;
+	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++) {
+		const struct prog_block *pb = &b->prog->blocks[i];
+		if (!(pb->flags & PROG_ROOT) || b->node_of[i] < b->funcs[func].node)
+			continue;
+		number++;
+		if (pb->origin == pad)
+			return number < PUGMARK_LANDING_OTHER ? (uint8_t)number
+							      : PUGMARK_LANDING_OTHER;
+	}
+	return PUGMARK_LANDING_NOT_KNOWN;
+}
+
+void plan_builder_landings(struct plan_builder *b, uint32_t func)
+{
+	const struct prog_func *pf = &b->prog->funcs[func];
+	for (uint32_t i = pf->block; b->model && i < pf->block + pf->n_blocks; i++) {
+		const struct prog_block *pb = &b->prog->blocks[i];
+		if (pb->call == CALL_NONE || b->node_of[i] < b->funcs[func].node)
+			continue;
+		bool tail = pb->flags & PROG_TAIL; /* its frame is gone */
+		uint8_t *landing = &b->nodes[b->node_of[i]].landing;
+		*landing = tail ? PUGMARK_LANDING_NONE : PUGMARK_LANDING_NOT_KNOWN;
+		if (tail || pb->origin == PUGMARK_NONE)
+			continue;
+		uint32_t pad = landing_of(b, pb);
+		*landing =
+			pad == PUGMARK_NONE ? PUGMARK_LANDING_NONE : landing_number(b, func, pad);
+	}
+}
+
 void plan_builder_opaque_nodes(struct plan_builder *b, uint32_t func)
 {
 	const struct program *prog = b->prog;

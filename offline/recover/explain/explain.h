@@ -109,6 +109,7 @@ struct candidate {
 					  inside of these ended in silence before */
 			bool sure;     /* just the frames from @n to @open were left, and no call
 					  came and went unseen */
+			bool by_pad;   /* by landing.h, which says how far it came before */
 		} unwinding;
 	};
 };

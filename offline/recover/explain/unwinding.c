@@ -2,6 +2,7 @@
 /* unwinding.c: a landing pad or second return of setjmp: the frame that survived is on the stack,
  * and those inside of it are left. */
 #include "offline/recover/explain/explain.h"
+#include "offline/recover/explain/landing.h"
 
 /* Whether it is known how far what the handlers inside of the first @n frames interrupt has come.
  */
@@ -140,6 +141,12 @@ bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct 
 	c->cause = CAUSE_UNWINDING;
 	c->unwinding = open ? (struct unwinding){.n = level + 1, .open = open, .sure = true}
 			    : unwinding_of(p, level + 1, n == 0);
+	struct landing pad;
+	if (!c->unwinding.sure && landing_find(p, la, level, links, (uint32_t)n, &pad))
+		c->unwinding = (struct unwinding){.n = level + 1 + (uint32_t)n,
+						  .open = pad.open,
+						  .sure = true,
+						  .by_pad = true};
 	c->unsaid = c->unwinding.sure ? PUGMARK_CAUSE_NONE : PUGMARK_CAUSE_UNWIND;
 	return true;
 }
@@ -158,7 +165,13 @@ enum commit commit_unwinding(struct parser *p, struct lookahead *la, const struc
 	struct stack_link links[STACK_LINKS_MAX];
 	uint32_t level, node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
 	int n = calls_up(p, la, links, &level);
-	unwinding_leave(p, &c->unwinding);
+	struct unwinding unwinding = c->unwinding;
+	struct landing pad;
+	if (unwinding.by_pad && landing_find(p, la, level, links, (uint32_t)n, &pad)) {
+		unwinding.sure = landing_go(p, &pad);
+		n = 0;
+	}
+	unwinding_leave(p, &unwinding);
 	parser_open_frames(p, la->e, node_at(p, la->e->module, node)->func, links, n);
 	parser_take_event(p, node, la->e);
 	return COMMIT_TAKEN;
