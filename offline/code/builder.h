@@ -195,6 +195,8 @@ int noreturn_solve(struct builder *b);
 /* jumptable.c: resolves the indirect jumps that are not settled. *crossed tells that
  * table_crossings grew, *changed that blocks and edges are not up to date any more. */
 int jumptable_resolve(struct builder *b, bool *crossed, bool *changed);
+/* stale_rows.c: corrects CFA rows that are of the code before. */
+int stale_rows_correct(struct builder *b);
 /* stack_height.c: stack heights of the sites, and CFA rows where there is no FDE. */
 int stack_height_solve(struct builder *b);
 

@@ -68,6 +68,8 @@ static int run_passes(struct builder *b)
 	err = find_functions_and_flow(b);
 	if (!err)
 		err = receivers_find(b);
+	if (!err)
+		err = stale_rows_correct(b);
 	return err ? err : stack_height_solve(b);
 }
 

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* stale_rows.c: call frame information that is not of the place that it stands at. Its directives
+ * say what changes from one line of assembly to the next: a compiler that puts what is seldom
+ * executed behind a function's return, and gives no height for it, leaves there that of the code
+ * before. So does OCaml with calls of what raises an error of bounds, out of a `try`. But a jump
+ * leaves the stack as it is: where all ways to a block are jumps, and all come at one height, and
+ * that is not the block's, it is the jumps'. */
+#include "offline/code/builder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { MAX_ROUNDS = 4 };
+
+#define MIXED INT32_MIN
+
+struct stale {
+	struct builder *b;
+	int32_t *height; /* by block: of the jumps that lead there; 0: none does; or MIXED */
+	int32_t *shift;	 /* by block: what its rows' heights lack */
+	bool grew;
+};
+
+/* The height that the rows give at @addr of block @block; 0: none. */
+static int32_t height_at(const struct stale *s, uint32_t block, uint64_t addr)
+{
+	struct pugmark_cfa cfa = builder_cfa_at(s->b, addr);
+	return cfa.reg == PUGMARK_CFA_SP ? cfa.offset + s->shift[block] : 0;
+}
+
+static uint64_t last_insn(const struct builder *b, const struct pugmark_block *block)
+{
+	return insn_addr(b, block->insn + block->n_insns - 1);
+}
+
+/* Whether @block leads to others by jumps alone, or falls through a jump that is not taken. */
+static bool may_jump(const struct pugmark_block *block)
+{
+	return block->end == PUGMARK_END_JMP || block->end == PUGMARK_END_JCC;
+}
+
+static void note_ways(struct stale *s, uint32_t from)
+{
+	const struct builder *b = s->b;
+	const struct pugmark_block *block = &b->blocks.at[from];
+	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++) {
+		const struct pugmark_edge *e = &b->edges.at[i];
+		bool jump = may_jump(block) &&
+			    (e->kind == PUGMARK_EDGE_TAKEN || e->kind == PUGMARK_EDGE_JUMP);
+		int32_t height = jump ? height_at(s, from, last_insn(b, block)) : 0;
+		int32_t *to = &s->height[e->to];
+		*to = !height || (*to && *to != height) ? MIXED : height;
+	}
+}
+
+/* Whether what is known of the block tells all ways to it. */
+static bool only_jumped_to(const struct pugmark_block *block)
+{
+	return !(block->flags & (PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_SETJMP_RETURN |
+				 PUGMARK_BLOCK_ADDRESS_TAKEN | PUGMARK_BLOCK_UNREACHED));
+}
+
+static void look_at_function(struct stale *s, const struct pugmark_func *f)
+{
+	const struct builder *b = s->b;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
+		s->height[i] = 0;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
+		if (!(b->blocks.at[i].flags & PUGMARK_BLOCK_UNREACHED))
+			note_ways(s, i);
+	for (uint32_t i = f->block + 1; i < f->block + f->n_blocks; i++) {
+		const struct pugmark_block *block = &b->blocks.at[i];
+		if (!s->height[i] || s->height[i] == MIXED || !only_jumped_to(block))
+			continue;
+		int32_t own = height_at(s, i, block->addr);
+		if (!own || own == s->height[i])
+			continue;
+		s->shift[i] += s->height[i] - own;
+		s->grew = true;
+	}
+}
+
+/* A range of code whose rows' heights lack so much. */
+struct range {
+	uint64_t addr, end;
+	int32_t shift;
+};
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Adds what of @row is in [@from, @to). */
+static void add_piece(struct builder *b, struct elf_cfa_row row, uint64_t from, uint64_t to,
+		      int32_t shift)
+{
+	row.addr = row.addr > from ? row.addr : from;
+	row.end = row.end < to ? row.end : to;
+	if (row.cfa.reg == PUGMARK_CFA_SP)
+		row.cfa.offset += shift;
+	if (row.addr < row.end)
+		b->rows.at[b->rows.n++] = row;
+}
+
+/* The rows anew, cut where the @n ranges begin and end, which are by address and do not overlap. */
+static int shift_rows(struct builder *b, const struct range *ranges, uint32_t n)
+{
+	uint32_t n_old = b->rows.n, next = 0;
+	struct elf_cfa_row *old = b->rows.at;
+	b->rows.at = NULL;
+	b->rows.n = b->rows.max = 0;
+	if (!VEC_RESERVE(&b->rows, n_old + 2 * n)) {
+		free(old);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n_old; i++) {
+		uint64_t from = old[i].addr;
+		while (next < n && ranges[next].end <= from)
+			next++;
+		for (uint32_t k = next; k < n && ranges[k].addr < old[i].end; k++) {
+			add_piece(b, old[i], from, ranges[k].addr, 0);
+			add_piece(b, old[i], ranges[k].addr, ranges[k].end, ranges[k].shift);
+			from = ranges[k].end;
+		}
+		add_piece(b, old[i], from, UINT64_MAX, 0);
+	}
+	free(old);
+	return 0;
+}
+
+static int shift_all(const struct stale *s)
+{
+	struct builder *b = s->b;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < b->blocks.n; i++)
+		n += !!s->shift[i];
+	struct range *ranges = n ? malloc(n * sizeof(*ranges)) : NULL;
+	if (!ranges)
+		return n ? -ENOMEM : 0;
+	n = 0;
+	for (uint32_t i = 0; i < b->blocks.n; i++)
+		if (s->shift[i])
+			ranges[n++] = (struct range){b->blocks.at[i].addr,
+						     b->blocks.at[i].addr + b->blocks.at[i].size,
+						     s->shift[i]};
+	qsort(ranges, n, sizeof(*ranges), compare_ranges);
+	int err = shift_rows(b, ranges, n);
+	free(ranges);
+	return err;
+}
+
+int stale_rows_correct(struct builder *b)
+{
+	struct stale s = {
+		.b = b,
+		.height = calloc((size_t)b->blocks.n + 1, sizeof(*s.height)),
+		.shift = calloc((size_t)b->blocks.n + 1, sizeof(*s.shift)),
+	};
+	int err = s.height && s.shift ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
+		const struct pugmark_func *f = &b->funcs.at[i];
+		s.grew = !(f->flags & (PUGMARK_FUNC_NO_CFI | PUGMARK_FUNC_OPEN_JUMP));
+		for (int round = 0; s.grew && round < MAX_ROUNDS; round++) {
+			s.grew = false;
+			look_at_function(&s, f);
+		}
+	}
+	if (!err)
+		err = shift_all(&s);
+	free(s.height);
+	free(s.shift);
+	return err;
+}
