@@ -6,6 +6,8 @@
  *   movslq (T,i,4),R; add B,R               32-bit distances from B, mostly T itself
  *   movslq T(,i,4),R; lea B(R),R            the same, fixed
  *   lea 0(,i,4),X; mov (X,T),R; cltq; add B,R  the same without optimisation
+ *   and $0x3c,X; movslq (T,X,1),R; add B,R  the same, of an index that is masked where it is a
+ * multiple of 4
  *
  * with T and B constants. Where index_bound.c finds the bound of the index, the table ends there;
  * else it has its natural end: the next data that an instruction names, or an entry that leads out
@@ -100,6 +102,14 @@ static bool find_const(struct resolver *r, struct loc loc, struct place at, uint
 			: backslice_const(&r->backslice, loc, at, value);
 }
 
+/* Whether @sem leaves a multiple of @scale, any up to a mask's highest: the index is a field of a
+ * word, which was not shifted all the way down (Erlang's tags). */
+static bool masks_scaled(const struct sem *sem, uint8_t scale)
+{
+	uint64_t n = (uint64_t)sem->value / scale + 1;
+	return sem->op == SEM_AND_IMM && sem->value > 0 && !(sem->value % scale) && !(n & (n - 1));
+}
+
 /* The multiple of the index that @loc holds at @at, where it holds @scale times a register. */
 static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uint8_t scale,
 			struct table_load *load)
@@ -110,6 +120,13 @@ static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uin
 	struct sem sem = *backslice_sem(&r->backslice, defs[0].insn);
 	bool lea = sem.op == SEM_LEA && sem.base == REG_NONE && sem.scale == scale && !sem.disp;
 	bool shl = sem.op == SEM_SHL_IMM && sem.value == (scale == 8 ? 3 : 2);
+	load->in_bytes = masks_scaled(&sem, scale);
+	if (load->in_bytes) {
+		load->index = loc;
+		load->at = at;
+		load->has_index = true;
+		return true;
+	}
 	if (!lea && !shl)
 		return false;
 	load->index = (struct loc){.reg = lea ? sem.index : sem.dst};

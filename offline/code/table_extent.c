@@ -72,9 +72,10 @@ void table_measure(struct backslice *s, uint32_t func, const struct table_load *
 	bool exact = false, whole = false;
 	uint32_t bytes = load->relative ? 4 : 8;
 	*x = (struct extent){.max = TABLE_MAX_ENTRIES};
-	x->bounded = load->has_index &&
-		     index_bound(s, load->index, load->at, &bound, &exact, &whole) &&
-		     bound < TABLE_MAX_ENTRIES;
+	x->bounded =
+		load->has_index && index_bound(s, load->index, load->at, &bound, &exact, &whole);
+	bound /= load->in_bytes ? bytes : 1;
+	x->bounded = x->bounded && bound < TABLE_MAX_ENTRIES;
 	if (x->bounded)
 		x->max = (uint32_t)bound + 1;
 	if (load->single)

@@ -14,6 +14,7 @@ struct table_load {
 	bool single;	/* always the same entry */
 	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
 	bool has_index; /* index and at are set */
+	bool in_bytes;	/* the index counts bytes of the table, by whole entries */
 	struct loc index;
 	struct place at;
 };
