@@ -143,7 +143,11 @@ static void set_arithmetic(struct sem *sem, const ZydisDecodedInstruction *insn,
 		sem->is_sub = insn->mnemonic == ZYDIS_MNEMONIC_SUB;
 		if (cmp)
 			sem->op = SEM_CMP;
-		else if (insn->mnemonic == ZYDIS_MNEMONIC_AND)
+		else if (insn->mnemonic == ZYDIS_MNEMONIC_AND && op[0].size >= 32 &&
+			 sem->value == -1) {
+			sem->op = SEM_COPY; /* as below */
+			sem->src = sem->dst;
+		} else if (insn->mnemonic == ZYDIS_MNEMONIC_AND)
 			sem->op = SEM_AND_IMM;
 		else if (insn->mnemonic == ZYDIS_MNEMONIC_SHL)
 			sem->op = SEM_SHL_IMM;

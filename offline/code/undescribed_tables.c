@@ -6,8 +6,9 @@
  *   cmp $last,I; ja default; lea T(%rip),B; mov I,X; movslq (B,X,4),R; add B,R; jmp *R
  *   cmp $last,I; ja default; mov I,X; jmp *T(,X,8)
  *
- * or with `and` in place of the mov, to clear what is above I in its register. Tables of other
- * forms are not found: their targets stay undecoded, and the jump open. */
+ * or with `lea (B,R),R` in place of the add, or with `and` in place of the mov, to clear what is
+ * above I in its register. Tables of other forms are not found: their targets stay undecoded, and
+ * the jump open. */
 #include "offline/code/undescribed_tables.h"
 
 #include "offline/code/semantics.h"
@@ -40,10 +41,12 @@ static bool take_jump(struct search *s, const struct sem *sem)
 static bool take_write(struct search *s, const struct sem *sem)
 {
 	if (sem_writes(sem, s->target)) {
-		s->distance = s->target;
-		s->base = sem->src;
+		bool sum = sem->op == SEM_LEA && sem->base != REG_NONE && sem->index != REG_NONE &&
+			   sem->scale == 1 && !sem->disp;
+		s->distance = sum ? sem->index : s->target;
+		s->base = sum ? sem->base : sem->src;
 		s->target = REG_NONE;
-		return sem->op == SEM_ADD;
+		return sum || sem->op == SEM_ADD;
 	}
 	if (s->distance != REG_NONE && sem->op == SEM_LOAD && sem_writes(sem, s->base)) {
 		uint8_t other = s->distance; /* it was added the other way round */

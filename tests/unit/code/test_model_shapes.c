@@ -101,6 +101,8 @@ static void an_index_may_be_cleared_with_and(void **state)
 	check_tables(m, "half", 3);
 	check_tables(m, "byte", 3);
 	check_tables(m, "unknown", 3);
+	check_tables(m, "summed", 3);
+	check_tables(m, "cleared", 3);
 	pugmark_model_free(m);
 }
 

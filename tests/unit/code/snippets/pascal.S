@@ -1,8 +1,8 @@
-/* Switches as Free Pascal has them: what is above the index in its register is cleared with `and`. One
- * has no call frame information, as all of its code, and is found by a call. */
+/* Switches as Free Pascal has them: what is above the index in its register is cleared with `and`. Three
+ * have no call frame information, as all of its code, and are found by a call. */
 	.text
 	.globl half, byte, main
-	.macro switch name, table, compared, clear
+	.macro switch name, table, compared, clear, sum="add %rdx, %rax"
 	.type \name, @function
 \name:
 	mov %edi, %eax
@@ -11,7 +11,7 @@
 	\clear
 	lea \table(%rip), %rdx
 	movslq (%rdx,%rax,4), %rax
-	add %rdx, %rax
+	\sum
 	jmp *%rax
 1:	xor %eax, %eax
 	ret
@@ -35,11 +35,15 @@
 	switch byte, bytes, %al, "and $0xff, %eax"
 	.cfi_endproc
 	switch unknown, others, %al, "and $0xff, %eax"
+	switch summed, sums, %al, "and $0xff, %eax", "lea (%rdx,%rax,1), %rax"
+	switch cleared, upper, %eax, "and $0xffffffff, %eax", "lea (%rdx,%rax,1), %rax"
 
 	.type main, @function
 main:
 	.cfi_startproc
 	call unknown
+	call summed
+	call cleared
 	xor %eax, %eax
 	ret
 	.cfi_endproc
