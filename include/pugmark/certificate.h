@@ -18,7 +18,7 @@ struct pugmark_gap {
 	uint8_t cause;		 /* enum pugmark_trace_cause */
 	uint16_t module;	 /* of addr */
 	uint16_t was_module;	 /* of was */
-	uint64_t addr; /* the instruction whose event fits nothing; 0: no event, or any would do */
+	uint64_t addr; /* the instruction whose event fits nothing; 0: there is no such event */
 	struct pugmark_trace_was was;
 };
 
@@ -49,7 +49,7 @@ int pugmark_certify_thread(const struct pugmark_trace *trace, uint32_t task,
 			   struct pugmark_thread_certificate *out);
 void pugmark_thread_certificate_deinit(struct pugmark_thread_certificate *part);
 
-/* What would have fitted where the event of a gap (addr is set) did not: the functions of
+/* What would have fitted where a gap is: the functions of
  * was_module whose events could have been next, and where these are. */
 #define PUGMARK_EXPECTED_MAX 3
 struct pugmark_expected {

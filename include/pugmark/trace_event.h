@@ -59,7 +59,7 @@ enum pugmark_trace_value {
 			      word that is there now */
 };
 
-/* Where a thread was before an event that fits nothing: in function @func, PUGMARK_NONE: not known;
+/* Where a thread was before a gap: in function @func, PUGMARK_NONE: not known;
  * there @decision was next, PUGMARK_NONE: nothing of its own. */
 struct pugmark_trace_was {
 	uint32_t func, decision;
@@ -69,7 +69,7 @@ struct pugmark_trace_event {
 	uint64_t from_ns, to_ns; /* it happened between these two, CLOCK_MONOTONIC */
 	uint64_t addr;		 /* CALL, TAIL: the instruction; RET, UNWIND, ENTER: the function;
 				    BLOCK: the block; VALUE: the instruction; GAP: the instruction
-				    whose event fits nothing, or 0 */
+				    whose event fits nothing, or 0: there is no such event */
 	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module;
 				    VALUE: it; SWITCH: the number of the goroutine whose stack it
 				    is (Go), 0: not known. Behind a GAP it is not known, until a
@@ -83,7 +83,7 @@ struct pugmark_trace_event {
 	union {
 		const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the
 				       plan */
-		struct pugmark_trace_was was; /* GAP with an addr */
+		struct pugmark_trace_was was; /* GAP */
 	};
 	uint32_t func;	 /* RET, UNWIND, ENTER, BLOCK: function of the plan; CALL, TAIL: the
 			    callee or PUGMARK_NONE; VALUE: its number, from 0 */

@@ -60,7 +60,7 @@ static const struct decision_table *table_of(struct pugmark_expectations *x,
 struct pugmark_expected pugmark_expectations_at(struct pugmark_expectations *x,
 						const struct pugmark_gap *gap)
 {
-	const struct decision_table *t = gap->addr ? table_of(x, gap) : NULL;
+	const struct decision_table *t = table_of(x, gap);
 	struct pugmark_expected e = {0};
 
 	if (!t)

@@ -47,7 +47,8 @@ void line_reader_free(struct line_reader *r)
 static bool emit(struct line_reader *r, const struct piece *p, struct pugmark_trace_event e)
 {
 	e.from_ns = e.to_ns = p->begin_ns;
-	e.import = "";
+	if (e.kind != PUGMARK_TRACE_GAP)
+		e.import = "";
 	return VEC_PUSH(&r->out, e);
 }
 
@@ -78,6 +79,7 @@ static bool join(struct line_reader *r, const struct piece *p)
 		room = emit(r, p,
 			    (struct pugmark_trace_event){.kind = PUGMARK_TRACE_GAP,
 							 .cause = PUGMARK_CAUSE_SWITCH,
+							 .was = {PUGMARK_NONE, PUGMARK_NONE},
 							 .func = PUGMARK_NONE,
 							 .depth = r->open.n});
 		base = r->open.n = 0;

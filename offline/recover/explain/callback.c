@@ -260,7 +260,7 @@ static void enter_unexplained(struct parser *p, const struct lookahead *la, uint
 {
 	uint32_t open = parser_can_end_down_to(p, live);
 	parser_end_frames(p, open);
-	parser_emit_gap(p, PUGMARK_CAUSE_STACK);
+	parser_emit_misfit(p, PUGMARK_CAUSE_STACK, la->e);
 	if (open > live) {
 		parser_drop_frames(p, live);
 		p->position = LOST;

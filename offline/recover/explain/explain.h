@@ -190,8 +190,9 @@ void parser_open_over(struct parser *parser, const struct lookahead *la, uint8_t
 struct unwinding unwinding_of(const struct parser *parser, uint32_t n, bool sure);
 /* Whether the event lands in a frame that is open: then in *@c what that leaves. */
 bool unwinding_lands(const struct parser *parser, const struct lookahead *la, struct candidate *c);
-/* Leaves them, with a gap where that is not sure. */
-void unwinding_leave(struct parser *parser, const struct unwinding *unwinding);
+/* Leaves them, with a gap where that is not sure: at @event, which is behind it. */
+void unwinding_leave(struct parser *parser, const struct unwinding *unwinding,
+		     const struct pugmark_witness_event *event);
 /* Opens the frames between the innermost and the event's, of @func, which the calls in @links made.
  */
 void parser_open_frames(struct parser *parser, const struct pugmark_witness_event *event,

@@ -30,7 +30,7 @@ void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 	struct stack_link links[STACK_LINKS_MAX];
 	uint32_t level;
 	int count = la->own_cfa ? stack_chain(p, e, n->func, links, STACK_LINKS_MAX, &level) : -1;
-	parser_emit_misfit(p, cause, la);
+	parser_emit_misfit(p, cause, e);
 	p->gap_cause = cause;
 	if (count >= 0) {
 		parser_drop_frames(p, level + 1);

@@ -32,7 +32,10 @@ static void lose_place(struct parser *p, const struct pugmark_witness_event *e, 
 {
 	uint32_t live = stack_frames_above(p, e, sp ? sp : pugmark_event_stack_at(e));
 	if (p->position != LOST) {
-		parser_emit_gap(p, PUGMARK_CAUSE_STACK);
+		if (e->kind == PUGMARK_EVENT_WITNESS)
+			parser_emit_misfit(p, PUGMARK_CAUSE_STACK, e);
+		else
+			parser_emit_gap(p, PUGMARK_CAUSE_STACK);
 		p->gap_cause = PUGMARK_CAUSE_STACK;
 	}
 	parser_drop_frames(p, live);

@@ -8,7 +8,7 @@ void parser_enter_root(struct parser *p, const struct lookahead *la)
 {
 	if (!parser_can_end(p, 0)) {
 		struct unwinding u = unwinding_of(p, 0, true);
-		unwinding_leave(p, &u);
+		unwinding_leave(p, &u, la->e);
 	}
 	parser_end_frames(p, 0);
 	parser_enter(p, la, BELOW_ROOT, PUGMARK_CAUSE_THREAD);

@@ -38,11 +38,12 @@ struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 	return u;
 }
 
-void unwinding_leave(struct parser *p, const struct unwinding *u)
+void unwinding_leave(struct parser *p, const struct unwinding *u,
+		     const struct pugmark_witness_event *e)
 {
 	parser_end_frames(p, u->open);
 	if (!u->sure) {
-		parser_emit_gap(p, PUGMARK_CAUSE_UNWIND);
+		parser_emit_misfit(p, PUGMARK_CAUSE_UNWIND, e);
 		parser_drop_frames(p, u->n);
 		return;
 	}
@@ -171,7 +172,7 @@ enum commit commit_unwinding(struct parser *p, struct lookahead *la, const struc
 		unwinding.sure = landing_go(p, &pad);
 		n = 0;
 	}
-	unwinding_leave(p, &unwinding);
+	unwinding_leave(p, &unwinding, la->e);
 	parser_open_frames(p, la->e, node_at(p, la->e->module, node)->func, links, n);
 	parser_take_event(p, node, la->e);
 	return COMMIT_TAKEN;

@@ -133,11 +133,25 @@ void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
 				emit_value(p, site, e, PUGMARK_VALUE_OUT, arg, e->values[i++]);
 }
 
+/* Where the thread was, as far as it is known. */
+static void set_was(const struct parser *p, struct pugmark_trace_event *e)
+{
+	e->was = (struct pugmark_trace_was){PUGMARK_NONE, PUGMARK_NONE};
+	if (!p->n || (p->position != AT_DECISION && p->position != AT_CALL))
+		return;
+	const struct frame *f = parser_top_of(p);
+	e->target_module = f->module;
+	e->was.func = f->func;
+	e->was.decision = p->position == AT_CALL ? pugmark_node_next(node_at(p, f->module, f->node))
+						 : f->decision;
+}
+
 static void emit_gap(struct parser *p, struct pugmark_trace_event e)
 {
 	e.kind = PUGMARK_TRACE_GAP;
 	e.func = PUGMARK_NONE;
 	e.lost = p->lost;
+	set_was(p, &e);
 	p->gaps++;
 	p->goroutine = 0;
 	emit(p, e);
@@ -149,21 +163,11 @@ void parser_emit_gap(struct parser *p, uint8_t cause)
 	emit_gap(p, (struct pugmark_trace_event){.cause = cause});
 }
 
-void parser_emit_misfit(struct parser *p, uint8_t cause, const struct lookahead *la)
+void parser_emit_misfit(struct parser *p, uint8_t cause, const struct pugmark_witness_event *e)
 {
-	struct pugmark_trace_event e = {
-		.cause = cause,
-		.module = la->e->module,
-		.addr = p->plans[la->e->module]->sites[la->e->site].addr,
-		.was = {PUGMARK_NONE, PUGMARK_NONE},
-	};
-	if (p->n && (p->position == AT_DECISION || p->position == AT_CALL)) {
-		const struct frame *f = parser_top_of(p);
-		e.target_module = f->module;
-		e.was.func = f->func;
-		e.was.decision = p->position == AT_CALL
-					 ? pugmark_node_next(node_at(p, f->module, f->node))
-					 : f->decision;
-	}
-	emit_gap(p, e);
+	emit_gap(p, (struct pugmark_trace_event){
+			    .cause = cause,
+			    .module = e->module,
+			    .addr = p->plans[e->module]->sites[e->site].addr,
+		    });
 }

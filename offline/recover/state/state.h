@@ -326,9 +326,11 @@ void parser_emit_block(struct parser *parser, uint16_t module, const struct pugm
 /* What the event's site read for those who look at the trace. */
 void parser_emit_values(struct parser *parser, const struct pugmark_plan_site *site,
 			const struct pugmark_witness_event *event);
+/* With where the thread was, if that is known. */
 void parser_emit_gap(struct parser *parser, uint8_t cause);
-/* The same where the event fits nothing: with where it is, and where the parser was. */
-void parser_emit_misfit(struct parser *parser, uint8_t cause, const struct lookahead *la);
+/* The same where @event, of a witness, fits nothing: with where it is as well. */
+void parser_emit_misfit(struct parser *parser, uint8_t cause,
+			const struct pugmark_witness_event *event);
 
 /* ---- of move.c ---- */
 

@@ -2,10 +2,10 @@
 /* expected.c: see expected.h. */
 #include "user/view/trace/expected.h"
 
-static bool tells(const struct trace_view *view, const struct pugmark_gap *gap)
+/* Whether it has an event that fits nothing. */
+static bool has_event(const struct trace_view *view, const struct pugmark_gap *gap)
 {
-	return gap->addr && pugmark_trace_plan(view->trace, gap->module) &&
-	       (gap->cause == PUGMARK_CAUSE_MODEL || gap->cause == PUGMARK_CAUSE_UNRESOLVED);
+	return gap->addr && pugmark_trace_plan(view->trace, gap->module);
 }
 
 static const char *func_at(const struct trace_view *view, const struct pugmark_gap *gap)
@@ -57,14 +57,19 @@ static void text_fitting(const struct trace_view *view, const struct pugmark_gap
 void expected_text(struct pugmark_expectations *x, const struct trace_view *view,
 		   const struct pugmark_gap *gap, struct outbuf *out)
 {
-	if (!tells(view, gap))
+	bool event = has_event(view, gap);
+
+	if (event) {
+		outbuf_text(out, ": ");
+		text_place(out, gap->addr, func_at(view, gap));
+	}
+	if (gap->was.func == PUGMARK_NONE) {
+		if (event)
+			outbuf_text(out, ", after what is not known");
 		return;
-	outbuf_text(out, ": ");
-	text_place(out, gap->addr, func_at(view, gap));
-	if (gap->was.func == PUGMARK_NONE)
-		return;
+	}
 	struct pugmark_expected f = pugmark_expectations_at(x, gap);
-	outbuf_text(out, ", after ");
+	outbuf_text(out, event ? ", after " : ": after ");
 	outbuf_safe_text(out, was_func(view, gap, gap->was.func));
 	text_fitting(view, gap, &f, out);
 }
@@ -72,12 +77,12 @@ void expected_text(struct pugmark_expectations *x, const struct trace_view *view
 void expected_json(struct pugmark_expectations *x, const struct trace_view *view,
 		   const struct pugmark_gap *gap, struct outbuf *out)
 {
-	if (!tells(view, gap))
-		return;
-	outbuf_text(out, ",\"address\":\"");
-	outbuf_hex(out, gap->addr);
-	outbuf_char(out, '"');
-	outbuf_json(out, ",\"function\":", func_at(view, gap));
+	if (has_event(view, gap)) {
+		outbuf_text(out, ",\"address\":\"");
+		outbuf_hex(out, gap->addr);
+		outbuf_char(out, '"');
+		outbuf_json(out, ",\"function\":", func_at(view, gap));
+	}
 	if (gap->was.func == PUGMARK_NONE)
 		return;
 	struct pugmark_expected f = pugmark_expectations_at(x, gap);

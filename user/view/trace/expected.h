@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* expected.h: of a gap at an event that fits nothing: where that event is, where the thread was,
+/* expected.h: of a gap: the event that fits nothing, if there is one, where the thread was before,
  * and which events would have fitted there, so that a person can report it. */
 #ifndef USER_EXPECTED_H
 #define USER_EXPECTED_H
@@ -9,7 +9,7 @@
 
 #include <pugmark/certificate.h>
 
-/* Appends nothing where the gap is not of that kind. As text: "ADDRESS in FUNCTION, after ...". */
+/* Appends nothing where neither is known. As text: "ADDRESS in FUNCTION, after ...". */
 void expected_text(struct pugmark_expectations *x, const struct trace_view *view,
 		   const struct pugmark_gap *gap, struct outbuf *out);
 /* As members of an object that is open. */
