@@ -156,7 +156,9 @@ class Program:
         command = [*layout, PUGMARK, "record", "-q", "-o", to, "--user", "nobody", "--mode", modes[0]]
         for mode in modes[1:]:
             command += ["--twin", mode]
-        return Run(self.folder, [*command, "--"], self.binary, self.args, self.stdin, TWIN_SECONDS)
+        run = Run(self.folder, [*command, "--"], self.binary, self.args, self.stdin, TWIN_SECONDS)
+        run.err = recorded.without_own_words(run.err)
+        return run
 
     def twin(self):
         """Three plans of one run; what mode full tells of it is in told.full."""

@@ -4,6 +4,7 @@ for services alike; a row of the table is made of what is here."""
 import collections
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -49,6 +50,12 @@ def gaps_of(recording, row):
     if told.get("deaths"):
         row["why"] = f"a traced process died: {told['deaths']}"
     return True
+
+
+def without_own_words(err):
+    """What a program wrote to the standard error that it had from the recorder, without the recorder's own lines.
+    One of these may stand behind a line that the program did not end."""
+    return re.sub(rb"pugmark: [^\n]*\n", b"", err)
 
 
 def is_incomplete(recording):
