@@ -212,6 +212,10 @@ struct pugmark_cfa {
 #define PUGMARK_BP_KEPT 0 /* still in bp */
 #define PUGMARK_BP_UNKNOWN 255
 
+struct pugmark_range {
+	uint64_t addr, end; /* ELF addresses */
+};
+
 struct pugmark_model {
 	const char *path;
 	uint8_t build_id[32];
@@ -228,6 +232,11 @@ struct pugmark_model {
 	const struct pugmark_part *parts; /* grouped by function */
 	const struct pugmark_import *imports;
 	uint32_t n_insns, n_blocks, n_edges, n_sites, n_funcs, n_parts, n_imports;
+
+	/* What is in no function, and may be code all the same: nothing that is read leads there.
+	 * By address. */
+	const struct pugmark_range *unknown;
+	uint32_t n_unknown;
 };
 
 /* Opens @path and computes its model.

@@ -231,15 +231,18 @@ enum pugmark_plan_unresolved_kind {
 	PUGMARK_UNRESOLVED_WAY = 5,	/* which way is taken from there */
 	PUGMARK_UNRESOLVED_ROUNDS = 6,	/* how often a call is made */
 	PUGMARK_UNRESOLVED_END = 7,	/* whether what is called there has ended */
+	PUGMARK_UNRESOLVED_CODE = 8,	/* that it runs, if it is code: it is in no function, and an
+					   indirect call of it is like one of another module, unless
+					   the call's event reads where it goes */
 };
-#define PUGMARK_UNRESOLVED_KINDS 8
+#define PUGMARK_UNRESOLVED_KINDS 9
 
 struct pugmark_plan_unresolved {
 	uint64_t addr; /* of the block, call or jump */
 	uint32_t func;
-	uint32_t node; /* or PUGMARK_NONE: the function's entry, or no node of the grammar */
-	uint32_t kind; /* enum pugmark_plan_unresolved_kind */
-	uint32_t reserved;
+	uint32_t node;	    /* or PUGMARK_NONE: the function's entry, or no node of the grammar */
+	uint32_t kind;	    /* enum pugmark_plan_unresolved_kind */
+	uint32_t len_bytes; /* CODE: of the range, which is of no function; these come last */
 };
 
 struct pugmark_plan {
@@ -335,6 +338,11 @@ void pugmark_plan_free(struct pugmark_plan *plan);
 uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr);
 /* The function whose code is at ELF address @addr, or PUGMARK_NONE: none is known. O(log n). */
 uint32_t pugmark_plan_func_of(const struct pugmark_plan *plan, uint64_t addr);
+/* The first of the unresolved places of kind CODE: where they begin in plan->unresolved_at, up to
+ * its end; plan->unresolved where there is none. O(log n). */
+uint32_t pugmark_plan_unknown_code(const struct pugmark_plan *plan);
+/* Whether ELF address @addr lies in one of these. O(log n). */
+bool pugmark_plan_in_unknown_code(const struct pugmark_plan *plan, uint64_t addr);
 
 #ifdef __cplusplus
 }

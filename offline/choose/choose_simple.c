@@ -12,7 +12,7 @@ void choose_full(struct conflicts *ch, uint32_t func)
 			continue;
 		if ((block->call != CALL_NONE || block->flags & PROG_RET) &&
 		    prog_probeable(&block->last))
-			ch->marks[b] = MARK_LAST;
+			ch->marks[b] = block->flags & PROG_TO_UNKNOWN ? MARK_TARGET : MARK_LAST;
 		/* a tail jump that is a jcc shows by its direction */
 		for (uint32_t i = 0; i < block->n_succ && block->flags & PROG_BRANCH; i++)
 			if (ch->prog->blocks[prog_succs(ch->prog, b)[i]].flags & PROG_VIRTUAL)

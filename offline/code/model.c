@@ -6,6 +6,7 @@
 #include "offline/code/maybe_taken.h"
 #include "offline/code/receivers.h"
 #include "offline/code/stack_switch.h"
+#include "offline/code/unknown_code.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ struct owned_model {
 	struct pugmark_import *imports;
 	struct elf_cfa_row *rows;
 	uint32_t n_rows;
+	struct pugmark_range *unknown;
 	uint32_t *part_order;  /* parts by address */
 	uint32_t *block_order; /* blocks by address */
 	char *names;	       /* sub_... of functions without a symbol */
@@ -217,6 +219,9 @@ static int hand_over(struct owned_model *o, struct builder *b)
 	if (!err)
 		err = name_nameless(o, b);
 	if (!err)
+		err = unknown_code_find(b, &o->unknown, &m->n_unknown);
+	m->unknown = o->unknown;
+	if (!err)
 		err = copy_imports(o, b);
 	if (!err)
 		err = order_by_address(o, b);
@@ -289,6 +294,7 @@ void pugmark_model_free(struct pugmark_model *model)
 	free(o->part_order);
 	free(o->block_order);
 	free(o->names);
+	free(o->unknown);
 	elf_image_free(o->image);
 	free(o);
 }

@@ -111,7 +111,8 @@ static void builder_deinit(struct plan_builder *b)
 static int add_unresolved(struct plan_builder *b)
 {
 	uint32_t n = b->choice->n_unresolved;
-	b->unresolved = calloc(n + 1, sizeof(*b->unresolved));
+	uint32_t n_unknown = b->model && b->plan.n_funcs ? b->model->n_unknown : 0;
+	b->unresolved = calloc((size_t)n + n_unknown + 1, sizeof(*b->unresolved));
 	if (!b->unresolved)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
@@ -135,8 +136,17 @@ static int add_unresolved(struct plan_builder *b)
 		if (untold && at)
 			node->flags |= PUGMARK_NODE_UNTOLD;
 	}
+	for (uint32_t i = 0; i < n_unknown; i++) {
+		const struct pugmark_range *r = &b->model->unknown[i];
+		b->unresolved[n + i] = (struct pugmark_plan_unresolved){
+			.addr = r->addr,
+			.node = PUGMARK_NONE,
+			.kind = PUGMARK_UNRESOLVED_CODE,
+			.len_bytes = (uint32_t)(r->end - r->addr),
+		};
+	}
 	b->plan.unresolved_at = b->unresolved;
-	b->plan.unresolved = n;
+	b->plan.unresolved = n + n_unknown;
 	return 0;
 }
 

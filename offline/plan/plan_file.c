@@ -233,6 +233,16 @@ static bool points_ok(const struct pugmark_plan *plan)
 	return true;
 }
 
+/* Ranges of code in no function come last, by address. */
+static bool place_ok(const struct pugmark_plan *plan, uint32_t i)
+{
+	const struct pugmark_plan_unresolved *u = &plan->unresolved_at[i];
+	bool after_code = i && u[-1].kind == PUGMARK_UNRESOLVED_CODE;
+	return u->func < plan->n_funcs && index_ok(u->node, plan->n_nodes) &&
+	       u->kind < PUGMARK_UNRESOLVED_KINDS &&
+	       (!after_code || (u->kind == PUGMARK_UNRESOLVED_CODE && u->addr > u[-1].addr));
+}
+
 /* What of @plan is not as it must be, or NULL. */
 static const char *plan_fault(const struct pugmark_plan *plan)
 {
@@ -272,10 +282,7 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 	if (!points_ok(plan))
 		return "a point that points outside, or is not in order";
 	for (uint32_t i = 0; plan->unresolved_at && i < plan->unresolved; i++)
-		if (plan->unresolved_at[i].func >= plan->n_funcs ||
-		    (plan->unresolved_at[i].node >= plan->n_nodes &&
-		     plan->unresolved_at[i].node != PUGMARK_NONE) ||
-		    plan->unresolved_at[i].kind >= PUGMARK_UNRESOLVED_KINDS)
+		if (!place_ok(plan, i))
 			return "an unresolved place of no function";
 	return NULL;
 }
@@ -426,4 +433,20 @@ uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr)
 {
 	uint32_t lo = SEARCH_FIRST_NOT(0, plan->n_funcs, i, plan->funcs[i].addr < addr);
 	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
+}
+
+uint32_t pugmark_plan_unknown_code(const struct pugmark_plan *plan)
+{
+	uint32_t n = plan->unresolved_at ? plan->unresolved : 0;
+	uint32_t first =
+		SEARCH_FIRST_NOT(0, n, i, plan->unresolved_at[i].kind != PUGMARK_UNRESOLVED_CODE);
+	return n ? first : plan->unresolved;
+}
+
+bool pugmark_plan_in_unknown_code(const struct pugmark_plan *plan, uint64_t addr)
+{
+	const struct pugmark_plan_unresolved *at = plan->unresolved_at;
+	uint32_t first = pugmark_plan_unknown_code(plan);
+	uint32_t low = SEARCH_FIRST_NOT(first, plan->unresolved, i, at[i].addr <= addr);
+	return low > first && addr - at[low - 1].addr < at[low - 1].len_bytes;
 }

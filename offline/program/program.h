@@ -44,6 +44,8 @@ enum prog_block_flag {
 	PROG_OUTSIDE = 65536, /* or into code that is in none (.fini in a stripped program) */
 	PROG_AGAIN = 131072, /* PROG_ROOT: the block that setjmp returns to. Where a probe may be in
 				it, eax is what setjmp returned: 0 the first time, never later */
+	PROG_TO_UNKNOWN =
+		262144, /* its indirect call or jump may enter code that is in no function */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */

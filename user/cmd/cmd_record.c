@@ -6,6 +6,7 @@
 #include "user/file/packed.h"
 #include "user/measure/measure_costs.h"
 #include "user/plan/probe_costs.h"
+#include "user/plan/unknown_code.h"
 #include "user/proc/running.h"
 #include "user/record/ask/record_args.h"
 #include "user/record/ask/record_check.h"
@@ -118,7 +119,7 @@ static void warn_unresolved(const struct record_modules *modules, bool quiet)
 {
 	for (uint32_t i = 0; !quiet && i < modules->n; i++) {
 		const struct recorder_module *m = &modules->at[i];
-		uint32_t n = m->plan ? m->plan->unresolved : 0;
+		uint32_t n = m->plan ? pugmark_plan_unknown_code(m->plan) : 0;
 
 		if (!n)
 			continue;
@@ -216,6 +217,34 @@ static char *tell_numberless(const struct record_modules *modules, bool quiet)
 			command_say(stderr, "pugmark: note: ", name, " " NUMBERLESS_WORDS "\n");
 		if (asprintf(&text, "%s " NUMBERLESS_WORDS, name) < 0)
 			text = NULL;
+	}
+	return text;
+}
+
+/* Says of which code nothing tells that it runs; the first such file's words, for the recording.
+ * NULL: there is none, or memory is out. */
+static char *tell_unknown(const struct record_modules *modules, bool quiet)
+{
+	char *text = NULL;
+
+	for (uint32_t i = 0; i < modules->n; i++) {
+		const struct recorder_module *m = &modules->at[i];
+		const char *name = m->name ? m->name : m->path;
+		struct unknown_code u = {0};
+		char *words;
+
+		if (m->plan)
+			u = unknown_code_of(m->plan);
+		if (!u.n ||
+		    asprintf(&words, "%s: " UNKNOWN_CODE_WORDS, name, u.n, u.n == 1 ? "" : "s",
+			     (unsigned long long)u.bytes, (unsigned long long)u.first) < 0)
+			continue;
+		if (!quiet)
+			command_say(stderr, "pugmark: note: ", words, "\n");
+		if (text)
+			free(words);
+		else
+			text = words;
 	}
 	return text;
 }
@@ -318,7 +347,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
 	struct capture_plan *captures = NULL;
-	char *left_out = NULL, *packed = NULL, *numberless = NULL;
+	char *left_out = NULL, *packed = NULL, *numberless = NULL, *unknown = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	if (!err)
@@ -355,6 +384,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.notes[0] = left_out = tell_left_out(modules, a->options.quiet);
 		a->options.notes[1] = packed = tell_packed(modules, a->options.quiet);
 		a->options.notes[2] = numberless = tell_numberless(modules, a->options.quiet);
+		a->options.notes[3] = unknown = tell_unknown(modules, a->options.quiet);
 		if (!a->options.quiet && !a->options.carrier)
 			tell_awaited(m, modules, false);
 		if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
@@ -400,6 +430,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	free(left_out);
 	free(packed);
 	free(numberless);
+	free(unknown);
 	free(modules);
 	return err;
 }

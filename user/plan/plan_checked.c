@@ -32,6 +32,7 @@ static const char *const unresolved_names[PUGMARK_UNRESOLVED_KINDS] = {
 	[PUGMARK_UNRESOLVED_JUMP] = "jump",	[PUGMARK_UNRESOLVED_STOP] = "stop",
 	[PUGMARK_UNRESOLVED_FRAME] = "frame",	[PUGMARK_UNRESOLVED_WAY] = "way",
 	[PUGMARK_UNRESOLVED_ROUNDS] = "rounds", [PUGMARK_UNRESOLVED_END] = "end",
+	[PUGMARK_UNRESOLVED_CODE] = "code",
 };
 
 static const char *const unresolved_texts[PUGMARK_UNRESOLVED_KINDS] = {
@@ -43,6 +44,7 @@ static const char *const unresolved_texts[PUGMARK_UNRESOLVED_KINDS] = {
 	[PUGMARK_UNRESOLVED_WAY] = "which way is taken from there",
 	[PUGMARK_UNRESOLVED_ROUNDS] = "how often the call is made",
 	[PUGMARK_UNRESOLVED_END] = "whether what is called there has ended",
+	[PUGMARK_UNRESOLVED_CODE] = "that it runs, if it is code: no known function has it",
 };
 
 static void put_node(const struct printer *p, uint32_t node, char text[64])
@@ -150,7 +152,9 @@ static void put_unresolved(const struct printer *p)
 	uint32_t n = plan->unresolved_at ? plan->unresolved : 0;
 	for (uint32_t i = 0; i < n && (p->json || i < FAULTS_PRINTED); i++) {
 		const struct pugmark_plan_unresolved *u = &plan->unresolved_at[i];
-		const char *func = plan->strings + plan->funcs[u->func].name;
+		const char *func = u->kind == PUGMARK_UNRESOLVED_CODE
+					   ? "code"
+					   : plan->strings + plan->funcs[u->func].name;
 		outbuf_text(p->out,
 			    p->json ? (i ? ",{\"function\":\"" : "{\"function\":\"") : "  ");
 		if (p->json)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* plan_show.c: the numbers of a plan, and its probes one by one. */
 #include "user/plan/plan_show.h"
+#include "user/plan/unknown_code.h"
 
 #include "user/file/packed.h"
 #include "user/plan/plan_refusals.h"
@@ -124,12 +125,18 @@ static void text_stats(const struct plan_shown *s)
 	text_whole(s);
 	if (file_is_packed(s->binary))
 		outbuf_text(out, "  packed         this " PACKED_WORDS "\n");
-	if (r->plan->unresolved)
+	uint32_t unresolved = pugmark_plan_unknown_code(r->plan);
+	if (unresolved)
 		outbuf_format(
 			out,
 			"  unresolved     %u places: nothing there can be probed that tells what "
 			"happens, and the trace may have gaps (--check lists them)\n",
-			r->plan->unresolved);
+			unresolved);
+	struct unknown_code unknown = unknown_code_of(r->plan);
+	if (unknown.n)
+		outbuf_format(out, "  unknown code   " UNKNOWN_CODE_WORDS "\n", unknown.n,
+			      unknown.n == 1 ? "" : "s", (unsigned long long)unknown.bytes,
+			      (unsigned long long)unknown.first);
 	outbuf_format(out, "  planned in     %.3f s%s\n", r->seconds,
 		      r->cached ? ", from the cache" : "");
 	if (r->plugin) {
@@ -234,8 +241,11 @@ static void json_stats(const struct plan_shown *s)
 		outbuf_json(out, "\"plugin\":", r->plugin);
 		outbuf_text(out, ",");
 	}
+	struct unknown_code unknown = unknown_code_of(r->plan);
+	outbuf_format(out, "\"unknown_code\":{\"places\":%u,\"bytes\":%llu},", unknown.n,
+		      (unsigned long long)unknown.bytes);
 	outbuf_format(out, "\"unresolved\":%u,\"seconds\":%.6f,\"cached\":%s,\"plan\":",
-		      r->plan->unresolved, r->seconds, r->cached ? "true" : "false");
+		      pugmark_plan_unknown_code(r->plan), r->seconds, r->cached ? "true" : "false");
 	if (r->path) {
 		outbuf_json(out, "", r->path);
 	} else {

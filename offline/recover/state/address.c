@@ -46,6 +46,20 @@ uint32_t parser_function_at(const struct parser *p, uint64_t addr, uint16_t *mod
 	return func;
 }
 
+bool parser_in_unknown_code(const struct parser *p, uint64_t addr, uint16_t *module,
+			    uint64_t *addr_elf)
+{
+	uint64_t bias;
+	for (uint16_t m = 0; m < p->n_modules; m++)
+		if (module_bias(p, m, &bias) &&
+		    pugmark_plan_in_unknown_code(p->plans[m], addr - bias)) {
+			*module = m;
+			*addr_elf = addr - bias;
+			return true;
+		}
+	return false;
+}
+
 static void at_point(struct place *at, const struct pugmark_plan_point *point, uint64_t sp,
 		     uint64_t bp)
 {

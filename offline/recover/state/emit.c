@@ -163,11 +163,12 @@ void parser_emit_gap(struct parser *p, uint8_t cause)
 	emit_gap(p, (struct pugmark_trace_event){.cause = cause});
 }
 
+void parser_emit_gap_at(struct parser *p, uint8_t cause, uint16_t module, uint64_t addr)
+{
+	emit_gap(p, (struct pugmark_trace_event){.cause = cause, .module = module, .addr = addr});
+}
+
 void parser_emit_misfit(struct parser *p, uint8_t cause, const struct pugmark_witness_event *e)
 {
-	emit_gap(p, (struct pugmark_trace_event){
-			    .cause = cause,
-			    .module = e->module,
-			    .addr = p->plans[e->module]->sites[e->site].addr,
-		    });
+	parser_emit_gap_at(p, cause, e->module, p->plans[e->module]->sites[e->site].addr);
 }

@@ -168,6 +168,18 @@ static uint64_t site_addr(const struct parser *p, uint16_t module,
 	return p->plans[module]->sites[n->site].addr;
 }
 
+/* The call in progress has gone to @target (a run-time address), where no function begins that is
+ * known. If that is code of a traced file, what it does is a gap. */
+static void tell_unknown_code(struct parser *p, uint64_t target)
+{
+	uint64_t addr;
+	uint16_t module;
+	if (!parser_in_unknown_code(p, target, &module, &addr))
+		return;
+	parser_announce(p);
+	parser_emit_gap_at(p, PUGMARK_CAUSE_UNRESOLVED, module, addr);
+}
+
 /* @target: run-time address, where the call's event or that of its jump has read it; else 0. */
 static void follow_unknown(struct parser *p, uint32_t node, const struct pugmark_witness_event *e,
 			   uint64_t target)
@@ -189,8 +201,10 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct pugmark
 	uint32_t callee = parser_function_at(p, target, &to);
 	f->foreign_target =
 		callee == PUGMARK_NONE || p->plans[to]->funcs[callee].entry == PUGMARK_NONE;
-	if (f->foreign_target)
+	if (f->foreign_target) {
+		tell_unknown_code(p, target);
 		return;
+	}
 	bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
 	parser_emit_call(p, f->module, n, to, callee);
 	enter_callee(p, node, to, callee, known ? f->cfa - n->height : 0,

@@ -328,6 +328,8 @@ void parser_emit_values(struct parser *parser, const struct pugmark_plan_site *s
 			const struct pugmark_witness_event *event);
 /* With where the thread was, if that is known. */
 void parser_emit_gap(struct parser *parser, uint8_t cause);
+/* The same of code at ELF address @addr of @module. */
+void parser_emit_gap_at(struct parser *parser, uint8_t cause, uint16_t module, uint64_t addr);
 /* The same where @event, of a witness, fits nothing: with where it is as well. */
 void parser_emit_misfit(struct parser *parser, uint8_t cause,
 			const struct pugmark_witness_event *event);
@@ -425,6 +427,10 @@ uint32_t parser_return_to(const struct parser *parser, uint16_t first, uint64_t 
 /* The function of a traced module at run-time address @addr, and in *@module the module, where that
  * of *@module is looked at first; or PUGMARK_NONE. */
 uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t *module);
+/* Whether the run-time address @addr is in code of a traced file that is in no function which is
+ * known; then in *@module and *@addr_elf where that is. */
+bool parser_in_unknown_code(const struct parser *parser, uint64_t addr, uint16_t *module,
+			    uint64_t *addr_elf);
 
 /* Where a thread is: the plan's point of its instruction pointer. */
 struct place {

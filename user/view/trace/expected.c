@@ -12,8 +12,11 @@ static const char *func_at(const struct trace_view *view, const struct pugmark_g
 {
 	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, gap->module);
 
-	return pugmark_trace_func_name(view->trace, gap->module,
-				       pugmark_plan_func_of(plan, gap->addr));
+	uint32_t func = pugmark_plan_func_of(plan, gap->addr);
+
+	if (pugmark_plan_in_unknown_code(plan, gap->addr))
+		return "code of no known function";
+	return pugmark_trace_func_name(view->trace, gap->module, func);
 }
 
 static const char *was_func(const struct trace_view *view, const struct pugmark_gap *gap,
