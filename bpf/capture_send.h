@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* capture_send.h: what a capture sends to the ring `captures`: notes (registers and numbers), and
  * the bytes of memory that an output of a call or of a system call describes. What is made is kept
- * in the task's storage meanwhile, since uprobes are preemptible. */
+ * in the task's storage meanwhile, since uprobes are preemptible; and it waits there for what the
+ * task captures next, as the ring's lock, memory that no cache has, and the recorder's reading
+ * beside it cost more than the record itself. */
 #ifndef BPF_CAPTURE_SEND_H
 #define BPF_CAPTURE_SEND_H
 
@@ -15,6 +17,8 @@
 #define MAX_IOVECS 1024 /* UIO_MAXIOV of the kernel: no call takes more */
 #define MAX_STRING_CHUNKS 256
 #define LOWEST_ADDR 65536 /* vm.mmap_min_addr: below are null pointers and small numbers */
+#define USUAL_STRING 256
+#define OLD_TICKS 8 /* of the kernel's clock: older records are sent with the next one */
 
 struct pending_call {
 	__u64 sp;
@@ -34,30 +38,37 @@ struct capture_state {
 	__u32 depth;
 	__u32 generation;  /* of the probes that count for this task */
 	__u32 signalled;   /* a signal was delivered since the last place */
-	__u32 waiting;	   /* bytes of the chunk, which goes with the next note; 0: there is none */
-	__u32 urgent;	   /* the recorder looks at the next note at once */
+	__u32 batched;	   /* bytes of the batch */
+	__u32 n_batched;   /* records in them */
+	__u32 urgent;	   /* enum capture_urgency of the next note */
 	__u32 busy;	   /* at a place: what it sends is half made */
 	__u64 tick;	   /* of the kernel's clock, at which the note's time was read */
+	__u64 batch_tick;  /* the same, of the batch's first record */
 	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known
 			    */
 	__u64 clocks;	   /* entries of it that were read or are not the task's */
 	__u64 rseq;	   /* where its processor was told last, and */
 	__u32 processor;   /* which that was; by then none: rseq is 0 */
-	__u32 reserved;
-	__u32 has_run; /* it has got the processor since capturing began */
-	__u32 is_off;  /* it has lost the processor (switches.h) */
+	__u32 has_run;	   /* it has got the processor since capturing began */
+	__u32 is_off;	   /* it has lost the processor (switches.h) */
 	struct pending_call pending[CAPTURE_PENDING];
-	struct capture_note off;  /* then: where */
-	struct capture_note note; /* and behind it what goes with it */
-	union {
-		struct capture_bytes chunk;
-		struct capture_clocks clock_note;
-	};
+	struct capture_note off;	/* then: where */
+	__u64 time_ns;			/* of the next note */
+	__u64 words[CAPTURE_WORDS + 2]; /* of it, while it is made */
+	__s32 pid;
+	__u32 reserved;
+	struct capture_batch batch;
 };
 
-_Static_assert(__builtin_offsetof(struct capture_state, chunk) ==
-		       __builtin_offsetof(struct capture_state, note) + sizeof(struct capture_note),
-	       "they are sent as one");
+enum capture_urgency {
+	NOT_URGENT,
+	SENT_AT_ONCE,
+	LOOKED_AT_AT_ONCE, /* the recorder is woken */
+};
+
+/* The recorder wants to know where tasks lose the processor (switches.h), and in the order of that
+ * what others capture. */
+const volatile bool noting_switches = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -86,6 +97,13 @@ static __always_inline struct capture_state *state_get(void)
 	if (!cs)
 		count(&capture_counters.without_task);
 	return cs;
+}
+
+/* What it sends is of this task. */
+static __always_inline void state_begin(struct capture_state *cs, const struct task_state *st)
+{
+	cs->batch.task = st->head.task;
+	cs->pid = st->head.pid;
 }
 
 /* By number of the encoding, then the flags. */
@@ -119,47 +137,100 @@ static __always_inline void time_note(struct capture_state *cs)
 	if (tick == cs->tick)
 		return;
 	cs->tick = tick;
-	cs->note.time_ns = bpf_ktime_get_ns();
+	cs->time_ns = bpf_ktime_get_ns();
 }
 
-/* The range that waits goes alone: another takes its place. */
-static __always_inline void chunk_send(struct capture_state *cs)
+/* Sends the records that wait. Whoever takes their length away owns them: a task that ends and
+ * end_values() may meet here. Global, so that it is verified once. */
+__noinline int records_send(struct capture_state *cs, __u64 flags)
 {
-	__u32 len = cs->waiting;
+	__u32 len = cs ? __sync_lock_test_and_set(&cs->batched, 0) : 0, n = cs ? cs->n_batched : 0;
 
-	cs->waiting = 0;
 	if (!len)
-		return;
+		return 0;
+	cs->n_batched = 0;
+	len += __builtin_offsetof(struct capture_batch, data);
 	barrier_var(len);
-	if (len > sizeof(cs->chunk))
-		return;
-	if (bpf_ringbuf_output(&captures, &cs->chunk, len, BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
+	if (len > sizeof(cs->batch))
+		return 0;
+	cs->batch.kind = RING_CAPTURE_BATCH;
+	if (bpf_ringbuf_output(&captures, &cs->batch, len, flags))
+		__sync_fetch_and_add(&capture_counters.lost, n);
+	return 0;
 }
 
-/* Sends the note that cs holds, of the time that it holds, and with it the range that waits. */
-static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u32 place, __u64 ip,
-				      __u64 sp, __u32 n_words)
+/* Where the next record is made: CAPTURE_RECORD_MAX bytes less its length before it. */
+static __always_inline void *record_room(struct capture_state *cs)
 {
-	struct capture_note *n = &cs->note;
+	__u32 at = cs->batched;
 
+	if (at > CAPTURE_BATCH_FULL) {
+		records_send(cs, BPF_RB_NO_WAKEUP);
+		at = 0;
+	}
+	return cs->batch.data + at + sizeof(__u64);
+}
+
+/* It is made, of @len bytes. */
+static __always_inline void record_keep(struct capture_state *cs, __u32 len)
+{
+	__u32 at = cs->batched;
+
+	if (at > CAPTURE_BATCH_FULL)
+		return;
+	*(__u64 *)(cs->batch.data + at) = len;
+	if (!at)
+		cs->batch_tick = cs->tick;
+	cs->n_batched++;
+	cs->batched = at + sizeof(__u64) + ((len + 7) & ~7u);
+}
+
+/* Bytes at @addr, of which @len were written. Returns what is to be filled and kept. */
+static __always_inline struct capture_bytes *bytes_room(struct capture_state *cs, __u64 addr,
+							__u32 len)
+{
+	struct capture_bytes *c = record_room(cs);
+
+	c->kind = RING_CAPTURE_RANGE;
+	c->task = cs->batch.task;
+	c->len = len;
+	c->unread = 0;
+	c->number = cs->number++;
+	c->addr = addr;
+	return c;
+}
+
+/* Sends a note that is made where there is room, but for its head; of the time that cs holds. */
+static __always_inline void note_keep(struct capture_state *cs, struct capture_note *n, __u32 kind,
+				      __u32 place, __u64 ip, __u64 sp, __u32 n_words)
+{
 	n->kind = kind;
+	n->task = cs->batch.task;
 	n->place = place;
 	n->n_words = n_words;
 	n->number = cs->number++;
 	n->order = __sync_fetch_and_add(&capture_order, 1);
+	n->time_ns = cs->time_ns;
 	n->ip = ip;
 	n->sp = sp;
-	n->range_bytes = cs->waiting;
-	cs->waiting = 0;
-	__u32 len = n->range_bytes ? sizeof(*n) + n->range_bytes
-				   : __builtin_offsetof(struct capture_note, words) + 8 * n_words;
-	barrier_var(len);
-	if (len > sizeof(*n) + sizeof(cs->chunk) ||
-	    bpf_ringbuf_output(&captures, n, len,
-			       cs->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
-	cs->urgent = 0;
+	n->pid = cs->pid;
+	n->reserved = 0;
+	record_keep(cs, __builtin_offsetof(struct capture_note, words) + 8 * n_words);
+	if (noting_switches || cs->urgent || cs->batched > CAPTURE_BATCH_FULL ||
+	    cs->tick - cs->batch_tick > OLD_TICKS)
+		records_send(cs, cs->urgent == LOOKED_AT_AT_ONCE ? BPF_RB_FORCE_WAKEUP
+								 : BPF_RB_NO_WAKEUP);
+	cs->urgent = NOT_URGENT;
+}
+
+/* Sends a note of the words that cs holds. */
+static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u32 place, __u64 ip,
+				      __u64 sp, __u32 n_words)
+{
+	struct capture_note *n = record_room(cs);
+
+	__builtin_memcpy(n->words, cs->words, 8 * n_words);
+	note_keep(cs, n, kind, place, ip, sp, n_words);
 }
 
 struct range_walk {
@@ -170,7 +241,6 @@ struct range_walk {
 /* One chunk of a range. */
 static long range_step(__u32 step, struct range_walk *w)
 {
-	struct capture_bytes *c = &w->cs->chunk;
 	__u64 left = w->end - w->addr;
 
 	if (w->addr >= w->end)
@@ -179,13 +249,9 @@ static long range_step(__u32 step, struct range_walk *w)
 	barrier_var(len);
 	if (len > CAPTURE_CHUNK_BYTES)
 		return 1;
-	chunk_send(w->cs);
-	c->kind = RING_CAPTURE_RANGE;
-	c->number = w->cs->number++;
-	c->addr = w->addr;
-	c->len = len;
+	struct capture_bytes *c = bytes_room(w->cs, w->addr, len);
 	c->unread = bpf_probe_read_user(c->data, len, (void *)w->addr) != 0;
-	w->cs->waiting = __builtin_offsetof(struct capture_bytes, data) + (c->unread ? 0 : len);
+	record_keep(w->cs, __builtin_offsetof(struct capture_bytes, data) + (c->unread ? 0 : len));
 	w->addr += len;
 	return 0;
 }
@@ -193,15 +259,11 @@ static long range_step(__u32 step, struct range_walk *w)
 /* These bytes were written, and are not told. */
 static __always_inline void unread_send(struct capture_state *cs, __u64 addr, __u64 len)
 {
-	struct capture_bytes *c = &cs->chunk;
+	struct capture_bytes *c =
+		bytes_room(cs, addr, len > CAPTURE_MAX_UNREAD ? CAPTURE_MAX_UNREAD : len);
 
-	chunk_send(cs);
-	c->kind = RING_CAPTURE_RANGE;
-	c->number = cs->number++;
-	c->addr = addr;
-	c->len = len > CAPTURE_MAX_UNREAD ? CAPTURE_MAX_UNREAD : len;
 	c->unread = 1;
-	cs->waiting = __builtin_offsetof(struct capture_bytes, data);
+	record_keep(cs, __builtin_offsetof(struct capture_bytes, data));
 }
 
 /* Global, so that it is verified once. */
@@ -228,12 +290,19 @@ __noinline int string_send(struct capture_state *cs, __u64 addr, __u64 max)
 		return 0;
 	if (!max)
 		return 0;
+	struct capture_bytes *c = bytes_room(cs, addr, 0);
+	long n = bpf_probe_read_user_str(c->data, USUAL_STRING, (void *)addr);
+	if (n > 0 && n < USUAL_STRING) {
+		c->len = n;
+		record_keep(cs, __builtin_offsetof(struct capture_bytes, data) + n);
+		return 0;
+	}
+	cs->number--;
 	int i;
 	bpf_for(i, 0, MAX_STRING_CHUNKS)
 	{
-		chunk_send(cs);
-		long n = bpf_probe_read_user_str(cs->chunk.data, CAPTURE_CHUNK_BYTES, (void *)addr);
-
+		c = record_room(cs); /* read here, and then there again */
+		n = bpf_probe_read_user_str(c->data, CAPTURE_CHUNK_BYTES, (void *)addr);
 		if (n <= 0)
 			break;
 		/* Without room for the zero byte, the last one read is another one's. */

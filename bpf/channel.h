@@ -11,6 +11,7 @@
 #include "bpf/capture_send.h"
 #include "bpf/opened_name.h"
 
+#define O_NONBLOCK 04000
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
 #define S_IFREG 0100000
@@ -44,6 +45,12 @@ static __always_inline __u64 channel_changed(struct file *file)
 		return BPF_CORE_READ(plain, i_mtime.tv_sec) * NS +
 		       BPF_CORE_READ(plain, i_mtime.tv_nsec);
 	return 0;
+}
+
+/* Whether a call that reads there may be made to wait, for long. */
+static __always_inline bool channel_waits(struct file *file)
+{
+	return !(file->f_flags & O_NONBLOCK) && (file->f_inode->i_mode & S_IFMT) != S_IFREG;
 }
 
 static __always_inline __u64 channel_address(const struct in6_addr *a)
@@ -124,30 +131,30 @@ static __always_inline __u64 channel_made(const struct pt_regs *r, __u32 nr, lon
 	return fd;
 }
 
-/* Fills the words of the note. */
-static __always_inline void channel_note(struct capture_state *cs, const struct pt_regs *r,
-					 __u32 nr, long result, __u8 traits)
+/* Fills the words of a note. */
+static __always_inline void channel_note(struct capture_state *cs, struct capture_channel *c,
+					 const struct pt_regs *r, __u32 nr, long result,
+					 __u8 traits)
 {
-	struct capture_channel c, besides;
+	struct capture_channel besides;
 	bool moves = traits & CAPTURE_MOVES;
 	struct file *file = opened_file(moves ? r->di : channel_made(r, nr, result));
 	__u64 control[7] = {};
 
-	channel_of(file, &c);
+	channel_of(file, c);
 	if (moves && (__u64)file != cs->channel)
-		c.is |= CHANNEL_SHIFTED;
-	c.before = moves ? cs->changed : 0;
+		c->is |= CHANNEL_SHIFTED;
+	c->before = moves ? cs->changed : 0;
 	if (nr == SYS_SENDMSG && !bpf_probe_read_user(control, sizeof(control), (void *)r->si) &&
 	    control[5])
-		c.is |= CHANNEL_RIGHTS;
+		c->is |= CHANNEL_RIGHTS;
 	if (traits & (CAPTURE_BESIDES_1 | CAPTURE_BESIDES_2)) {
 		channel_of(opened_file(traits & CAPTURE_BESIDES_1 ? r->si : r->dx), &besides);
-		c.besides = besides.is == CHANNEL_PIPE ? besides.end : 0;
-		c.besides_device = besides.device;
+		c->besides = besides.is == CHANNEL_PIPE ? besides.end : 0;
+		c->besides_device = besides.device;
 		if (besides.is == CHANNEL_UNIX)
-			c.is |= CHANNEL_RIGHTS; /* as little is known of what it holds then */
+			c->is |= CHANNEL_RIGHTS; /* as little is known of what it holds then */
 	}
-	__builtin_memcpy(&cs->note.words[CHANNEL_WORDS], &c, sizeof(c));
 }
 
 #endif

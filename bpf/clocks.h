@@ -49,23 +49,19 @@ __noinline int clocks_piece(struct capture_state *cs, __u64 slot, __u64 first, _
 
 	if (!cs || n > CLOCK_READ)
 		return 0;
-	struct capture_clocks *c = &cs->clock_note;
+	struct capture_clocks *c = record_room(cs);
 	__u32 bytes = n * sizeof(*c->entries);
 	if (!lost && bpf_probe_read_user(c->entries, bytes, (void *)at))
 		lost = 1;
 	c->kind = RING_CAPTURE_CLOCKS;
+	c->task = cs->batch.task;
 	c->n = n;
 	c->lost = lost;
 	c->number = cs->number++;
 	c->first = first;
-	c->time_ns = cs->note.time_ns;
+	c->time_ns = cs->time_ns;
 	c->order = __sync_fetch_and_add(&capture_order, n + 1);
-	__u32 len = __builtin_offsetof(struct capture_clocks, entries) + bytes;
-	barrier_var(len);
-	if (len > sizeof(*c))
-		return 0;
-	if (bpf_ringbuf_output(&captures, c, len, BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
+	record_keep(cs, __builtin_offsetof(struct capture_clocks, entries) + bytes);
 	return 0;
 }
 

@@ -25,9 +25,6 @@
 
 enum { OFF_TOLD = 1, OFF_UNTOLD = 2 };
 
-/* The recorder wants to know. */
-const volatile bool noting_switches = false;
-
 /* The last number of the order when a processor went from one task to another, that this program
  * was told of. The kernel does not tell of each (seen on 6.18, where some threads give way): but
  * then a thread that runs is one that has got the processor no earlier than that. */
@@ -46,14 +43,15 @@ static __always_inline __u64 *switched_last(void)
 }
 
 /* What the kernel writes for a thread that goes on at another processor than it was told last, or
- * has just asked for it (struct rseq of linux/rseq.h): cpu_id_start and cpu_id. It is the bytes of
- * the task's chunk then. */
+ * has just asked for it (struct rseq of linux/rseq.h): cpu_id_start and cpu_id. */
 static __always_inline bool processor_changed(struct capture_state *cs, struct task_struct *task)
 {
+	if (!noting_switches)
+		return false;
 	__u64 rseq = bpf_core_field_exists(task->rseq) ? (__u64)BPF_CORE_READ(task, rseq) : 0;
 	__u32 processor = bpf_get_smp_processor_id();
 
-	if (!noting_switches || (rseq == cs->rseq && processor == cs->processor))
+	if (rseq == cs->rseq && processor == cs->processor)
 		return false;
 	cs->rseq = rseq;
 	cs->processor = processor;
@@ -62,15 +60,12 @@ static __always_inline bool processor_changed(struct capture_state *cs, struct t
 
 static __always_inline void processor_note(struct capture_state *cs)
 {
-	struct capture_bytes *c = &cs->chunk;
+	const __u32 bytes = 2 * sizeof(cs->processor);
+	struct capture_bytes *c = bytes_room(cs, cs->rseq, bytes);
 
-	c->kind = RING_CAPTURE_RANGE;
-	c->number = cs->number++;
-	c->addr = cs->rseq;
-	c->len = 2 * sizeof(cs->processor);
-	c->unread = 0;
 	__builtin_memcpy(c->data, &cs->processor, sizeof(cs->processor));
 	__builtin_memcpy(c->data + sizeof(cs->processor), &cs->processor, sizeof(cs->processor));
+	record_keep(cs, __builtin_offsetof(struct capture_bytes, data) + bytes);
 }
 
 /* Where it lost the processor, and that it has got it back. */
@@ -78,6 +73,7 @@ static __always_inline void note_off(struct capture_state *cs)
 {
 	struct capture_note *n = &cs->off;
 
+	records_send(cs, BPF_RB_NO_WAKEUP);
 	n->kind = RING_CAPTURE_SWITCH;
 	n->place = ~0u;
 	n->n_words = SWITCH_WORDS;
@@ -93,6 +89,7 @@ static __always_inline void note_on(struct capture_state *cs, __u64 order)
 {
 	struct capture_note *n = &cs->off;
 
+	records_send(cs, BPF_RB_NO_WAKEUP);
 	n->kind = RING_CAPTURE_ON;
 	n->n_words = 0;
 	n->number = cs->number++;
@@ -179,12 +176,12 @@ static __always_inline void switch_off(struct task_struct *task)
 	if (!cs->number && (__s64)regs.orig_ax >= 0)
 		return;
 	if (!cs->busy) {
-		cs->chunk.task = st->head.task;
+		state_begin(cs, st);
 		clocks_send(cs);
 	}
 	cs->off.task = st->head.task;
 	cs->off.pid = st->head.pid;
-	cs->off.time_ns = cs->note.time_ns;
+	cs->off.time_ns = cs->time_ns;
 	note_all(cs->off.words, &regs);
 	cs->off.order = __sync_fetch_and_add(&capture_order, 1);
 	cs->off.ip = regs.ip;
@@ -223,13 +220,8 @@ static __always_inline void switch_on(struct task_struct *task)
 	if (!cs->is_off)
 		return;
 	if (processor_changed(cs, task)) {
-		cs->chunk.task = st->head.task;
+		state_begin(cs, st);
 		processor_note(cs);
-		if (bpf_ringbuf_output(&captures, &cs->chunk,
-				       __builtin_offsetof(struct capture_bytes, data) +
-					       2 * sizeof(cs->processor),
-				       BPF_RB_NO_WAKEUP))
-			count(&capture_counters.lost);
 	}
 	note_on(cs, __sync_fetch_and_add(&capture_order, 1));
 }

@@ -3,8 +3,8 @@
  * where control comes in from outside, results and outputs behind calls out, what the kernel writes
  * at the exit of system calls, and signals.
  *
- * Each record goes to the ring `captures` at once (capture_send.h): there are few. The tasks are
- * those that witness.bpf.c follows: its map `tasks` is shared. */
+ * Records go to the ring `captures` in batches of a task (capture_send.h). The tasks are those that
+ * witness.bpf.c follows: its map `tasks` is shared. */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -85,7 +85,7 @@ static __always_inline struct capture_state *state_of(struct task_struct *task)
 {
 	struct capture_state *cs = bpf_task_storage_get(&capture_states, task, 0, 0);
 
-	return cs && cs->note.task ? cs : NULL;
+	return cs && cs->batch.task ? cs : NULL;
 }
 
 /* The same, made at the first record of the task; NULL: it is not recorded. */
@@ -96,10 +96,8 @@ static __noinline struct capture_state *state_new(void)
 	if (!st || st->stopped || !st->head.task)
 		return NULL;
 	struct capture_state *cs = state_get();
-	if (cs) {
-		cs->note.task = cs->chunk.task = st->head.task;
-		cs->note.pid = st->head.pid;
-	}
+	if (cs)
+		state_begin(cs, st);
 	return cs;
 }
 
@@ -324,26 +322,26 @@ int capture(struct pt_regs *ctx)
 	count_hit(cs, index, outside, ret);
 	cs->signalled = 0;
 	if (first || d->roles & ROLE_LAND || outside) {
-		note_all(cs->note.words, &regs);
+		note_all(cs->words, &regs);
 		note_send(cs, RING_CAPTURE_ENTER, index, regs.ip, regs.sp, 17);
 	}
 	if (d->roles & ROLE_RESULT && !first) {
-		cs->note.words[0] = regs.ax;
-		cs->note.words[1] = regs.dx;
-		cs->note.words[2] = kept_hash(&regs);
-		cs->note.words[3] = (d->no_rax ? 0 : 1) | (d->roles & ROLE_RDX ? 4 : 0);
+		cs->words[0] = regs.ax;
+		cs->words[1] = regs.dx;
+		cs->words[2] = kept_hash(&regs);
+		cs->words[3] = (d->no_rax ? 0 : 1) | (d->roles & ROLE_RDX ? 4 : 0);
 		note_send(cs, RING_CAPTURE_RESULT, index, regs.ip, regs.sp, 4);
 	}
 	if (d->roles & ROLE_INSN && d->all_regs && !first && !(d->roles & ROLE_LAND) && !outside) {
-		note_all(cs->note.words, &regs);
+		note_all(cs->words, &regs);
 		note_send(cs, RING_CAPTURE_ENTER, index, regs.ip, regs.sp, 17);
 	}
 	if (d->roles & ROLE_INSN && !d->all_regs && !first) {
-		cs->note.words[0] = regs.ax;
-		cs->note.words[1] = regs.cx;
-		cs->note.words[2] = regs.dx;
-		cs->note.words[3] = regs.bx;
-		cs->note.words[4] = regs.flags;
+		cs->words[0] = regs.ax;
+		cs->words[1] = regs.cx;
+		cs->words[2] = regs.dx;
+		cs->words[3] = regs.bx;
+		cs->words[4] = regs.flags;
 		note_send(cs, RING_CAPTURE_INSN, index, regs.ip, regs.sp, 5);
 	}
 	if (d->roles & ROLE_CALL)
@@ -383,11 +381,16 @@ int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
 		cs->file = (__u64)opened_file(descriptor(r, nr));
 	__u32 number = nr;
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &number);
+	bool pauses = row && row->traits & CAPTURE_PAUSES;
 	if (row && row->traits & CAPTURE_MOVES) {
 		struct file *file = opened_file(r->di);
 		cs->channel = (__u64)file;
 		cs->changed = channel_changed(file);
+		pauses |= row->traits & CAPTURE_CONTENT && channel_waits(file);
 	}
+	/* What waits in it would wait as long. */
+	if (cs->batched && (pauses || noting_switches))
+		records_send(cs, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -396,25 +399,21 @@ int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
 static __always_inline void name_send(struct capture_state *cs, __u64 fd)
 {
 	struct file *file = opened_file(fd);
-	struct name_walk w = {.out = cs->chunk.data,
+	struct capture_bytes *c = record_room(cs);
+	struct name_walk w = {.out = c->data,
 			      .at = BPF_CORE_READ(file, f_path.dentry),
 			      .mnt = BPF_CORE_READ(file, f_path.mnt)};
 
 	if (file && (__u64)file == cs->file)
 		bpf_loop(NAME_DEPTH, name_step, &w, 0);
-	cs->chunk.kind = RING_CAPTURE_NAME;
-	cs->chunk.number = cs->number++;
-	cs->chunk.addr = (__u64)BPF_CORE_READ(file, f_inode, i_mode) << 32 | (__u32)fd;
-	cs->chunk.unread = !w.whole;
 	__u32 len = w.whole ? w.len : 0;
-	barrier_var(len);
-	if (len > CAPTURE_CHUNK_BYTES)
-		return;
-	cs->chunk.len = len;
-	if (bpf_ringbuf_output(&captures, &cs->chunk,
-			       __builtin_offsetof(struct capture_bytes, data) + len,
-			       BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
+	c->kind = RING_CAPTURE_NAME;
+	c->task = cs->batch.task;
+	c->len = len;
+	c->unread = !w.whole;
+	c->number = cs->number++;
+	c->addr = (__u64)BPF_CORE_READ(file, f_inode, i_mode) << 32 | (__u32)fd;
+	record_keep(cs, __builtin_offsetof(struct capture_bytes, data) + len);
 }
 
 struct mapped {
@@ -461,22 +460,17 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	 */
 	if (!cs->entered || makes_task(nr))
 		clocks_skip(cs);
-	__u64 *w = cs->note.words;
-	w[0] = nr;
-	w[1] = result;
-	w[2] = r->di;
-	w[3] = r->si;
-	w[4] = r->dx;
-	w[5] = r->r10;
-	w[6] = r->r8;
-	w[7] = r->r9;
 	if (redacting && row && row->traits & CAPTURE_CONTENT)
 		name_send(cs, descriptor(r, nr));
 	if (row && row->n_outputs && (result >= 0 || row->traits & CAPTURE_WHEN_FAILED)) {
 		struct syscall_walk walk = {.c.cs = cs, .row = row};
 
-		for (int i = 0; i < 6; i++)
-			walk.c.v[i] = w[2 + i];
+		walk.c.v[0] = r->di;
+		walk.c.v[1] = r->si;
+		walk.c.v[2] = r->dx;
+		walk.c.v[3] = r->r10;
+		walk.c.v[4] = r->r8;
+		walk.c.v[5] = r->r9;
 		walk.c.v[VALUE_RESULT] = result;
 		walk.c.v[VALUE_ONE] = 1;
 		if (row->n_outputs == 1)
@@ -484,28 +478,38 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 		else
 			bpf_loop(row->n_outputs, syscall_step, &walk, 0);
 	}
-	if (processor_changed(cs, bpf_get_current_task_btf())) {
-		chunk_send(cs);
+	if (processor_changed(cs, bpf_get_current_task_btf()))
 		processor_note(cs);
-		cs->waiting =
-			__builtin_offsetof(struct capture_bytes, data) + 2 * sizeof(cs->processor);
-	}
+	/* Another thread may map what it has opened before this one's batch is full. */
+	if (row && row->traits & CAPTURE_OPENS &&
+	    bpf_get_current_task_btf()->signal->live.counter > 1)
+		cs->urgent = SENT_AT_ONCE;
 	struct mapped m = {};
-	if (nr == SYS_MMAP && !(w[5] & MAP_ANONYMOUS) && (__u64)result < -4095ull)
+	if (nr == SYS_MMAP && !(r->r10 & MAP_ANONYMOUS) && (__u64)result < -4095ull)
 		bpf_find_vma(bpf_get_current_task_btf(), result, note_mapped, &m, 0);
 	note_code(nr, nr == SYS_MMAP ? result : r->di, r->dx, result);
 	if (m.inode) {
-		cs->note.time_ns = bpf_ktime_get_ns();
-		cs->urgent = 1;
+		cs->time_ns = bpf_ktime_get_ns();
+		cs->urgent = LOOKED_AT_AT_ONCE;
 	}
-	w[8] = m.inode;
-	w[9] = m.size;
-	w[10] = cs->entered;
+	struct capture_note *n = record_room(cs);
+	n->words[0] = nr;
+	n->words[1] = result;
+	n->words[2] = r->di;
+	n->words[3] = r->si;
+	n->words[4] = r->dx;
+	n->words[5] = r->r10;
+	n->words[6] = r->r8;
+	n->words[7] = r->r9;
+	n->words[8] = m.inode;
+	n->words[9] = m.size;
+	n->words[10] = cs->entered;
 	cs->entered = 0;
 	bool channel = row && row->traits & (CAPTURE_MOVES | CAPTURE_MAKES) && result >= 0;
 	if (channel)
-		channel_note(cs, r, nr, result, row->traits);
-	note_send(cs, RING_CAPTURE_KERNEL, ~0u, r->ip, r->sp,
+		channel_note(cs, (struct capture_channel *)&n->words[CHANNEL_WORDS], r, nr, result,
+			     row->traits);
+	note_keep(cs, n, RING_CAPTURE_KERNEL, ~0u, r->ip, r->sp,
 		  channel ? CHANNEL_WORDS + sizeof(struct capture_channel) / 8 : CHANNEL_WORDS);
 	return 0;
 }
@@ -527,9 +531,9 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), r);
 	cs->signalled = 1;
-	note_all(cs->note.words, &regs);
-	cs->note.words[17] = sig;
-	cs->note.words[18] = handler;
+	note_all(cs->words, &regs);
+	cs->words[17] = sig;
+	cs->words[18] = handler;
 	note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, 19);
 	return 0;
 }
@@ -557,9 +561,9 @@ static __always_inline void end_send(struct capture_state *cs, struct task_state
 	struct pt_regs regs;
 
 	bpf_probe_read_kernel(&regs, sizeof(regs), r);
-	note_all(cs->note.words, &regs);
-	cs->note.words[17] = cs->entered;
-	cs->note.task = st->head.task;
+	note_all(cs->words, &regs);
+	cs->words[17] = cs->entered;
+	state_begin(cs, st);
 	time_note(cs);
 	note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 18);
 }
@@ -574,12 +578,13 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 	/* on_exit() of witness.bpf.c may have been before and have stopped it. */
 	if (capturing && cs && st)
 		end_send(cs, st, r);
+	records_send(cs, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-/* Read once nothing is captured any more: a task that waits in a system call then has executed
- * nothing since it made that. Without this it would be awake up to the end, for all that is known.
- */
+/* Read once nothing is captured any more: sends what each task still holds. One that waits in a
+ * system call then has executed nothing since it made that. Without this it would be awake up to
+ * the end, for all that is known. */
 SEC("iter/task")
 int end_values(struct bpf_iter__task *ctx)
 {
@@ -591,5 +596,6 @@ int end_values(struct bpf_iter__task *ctx)
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (cs && st && cs->entered && st->head.task)
 		end_send(cs, st, (struct pt_regs *)bpf_task_pt_regs(task));
+	records_send(cs, BPF_RB_NO_WAKEUP);
 	return 0;
 }

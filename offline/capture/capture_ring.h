@@ -26,6 +26,8 @@
 #define CAPTURE_MAKES 8	      /* it makes one */
 #define CAPTURE_BESIDES_1 16  /* and through the one that arg1 leads to */
 #define CAPTURE_BESIDES_2 32  /* or arg2 */
+#define CAPTURE_PAUSES 64     /* it may wait for long, or others go on from it */
+#define CAPTURE_OPENS 128     /* it makes a descriptor of a path */
 
 /* What a descriptor leads to, if bytes that are read there can be those that were written: a
  * *channel*. An end is an inode, of a TCP socket its address and port. */
@@ -146,6 +148,7 @@ enum capture_ring_kind {
 	RING_CAPTURE_NAME = 33,
 	RING_CAPTURE_CLOCKS = 34, /* a struct capture_clocks */
 	RING_CAPTURE_ON = 35,	  /* behind a SWITCH: the task has the processor again */
+	RING_CAPTURE_BATCH = 36,  /* a struct capture_batch */
 };
 
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
@@ -165,9 +168,9 @@ struct capture_note {
 	__u64 order;   /* over all tasks */
 	__u64 time_ns; /* less than a tick of the kernel's clock before; of a mapping exactly */
 	__u64 ip, sp;
-	__s32 pid;	   /* its process, in the collector's namespace */
-	__u32 range_bytes; /* 0; or so many are sent behind all words: a struct capture_bytes */
-	__u64 words[CAPTURE_WORDS + 2]; /* n_words are sent, or all */
+	__s32 pid; /* its process, in the collector's namespace */
+	__u32 reserved;
+	__u64 words[CAPTURE_WORDS + 2]; /* n_words are sent */
 };
 
 struct capture_bytes {
@@ -193,9 +196,25 @@ struct capture_clocks {
 	struct clock_entry entries[CLOCK_READ]; /* n are sent */
 };
 
+/* The records of one task that have come since its last batch, in their order. Before each stands
+ * its length in a __u64, and it begins at a multiple of 8. One waits in the state of its task while
+ * it has less than CAPTURE_BATCH_FULL bytes and is young. */
+#define CAPTURE_BATCH_FULL 8192
+#define CAPTURE_RECORD_MAX 4352
+struct capture_batch {
+	__u32 kind;
+	__u32 task;
+	__u8 data[CAPTURE_BATCH_FULL + CAPTURE_RECORD_MAX]; /* what is filled is sent */
+};
+
 struct capture_counters {
 	__u64 lost;	    /* records that found the ring full */
 	__u64 without_task; /* hits of tasks whose state could not be made */
 };
+
+_Static_assert(8 + sizeof(struct capture_bytes) <= CAPTURE_RECORD_MAX &&
+		       8 + sizeof(struct capture_clocks) <= CAPTURE_RECORD_MAX &&
+		       8 + sizeof(struct capture_note) <= CAPTURE_RECORD_MAX,
+	       "each has room");
 
 #endif

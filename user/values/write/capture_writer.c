@@ -26,7 +26,8 @@
  */
 enum { RECORD_MAX_BYTES = 12 << 20 };
 
-/* The bytes of a range are read where the ring has them, beside the record that they belong to. */
+/* The bytes of a range are read where the ring has them, if the record that they belong to is of
+ * the same batch. */
 #define IN_RING SIZE_MAX
 
 struct capture_task {
@@ -280,9 +281,8 @@ static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t
 		add_lost(w, t, number - t->ring_number, order, time_ns);
 }
 
-/* @beside: the record that it belongs to is taken while it lies in the ring. */
 static void take_range(struct capture_writer *w, struct capture_task *t,
-		       const struct capture_bytes *r, bool beside)
+		       const struct capture_bytes *r)
 {
 	note_lost(w, t, r->number, 0, t->last_ns);
 	t->ring_number = r->number + 1;
@@ -302,11 +302,23 @@ static void take_range(struct capture_writer *w, struct capture_task *t,
 		t->cap_ranges = cap;
 	}
 	bool unread = r->unread || t->bytes.len + r->len > RECORD_MAX_BYTES;
-	t->offs[t->n_ranges] = beside ? IN_RING : t->bytes.len;
+	t->offs[t->n_ranges] = IN_RING;
 	t->ranges[t->n_ranges++] = (struct capture_range){
 		.addr = r->addr, .len = r->len, .unread = unread, .bytes = r->data};
-	if (!unread && !beside)
-		bytes_put(&t->bytes, r->data, r->len);
+}
+
+/* The ring's bytes go: the record that the ranges belong to comes later. */
+static void keep_ranges(struct capture_writer *w, struct capture_task *t)
+{
+	for (uint32_t i = 0; i < t->n_ranges; i++) {
+		const struct capture_range *r = &t->ranges[i];
+
+		if (t->offs[i] != IN_RING)
+			continue;
+		t->offs[i] = t->bytes.len;
+		if (!r->unread)
+			bytes_put(&t->bytes, r->bytes, r->len);
+	}
 	if (t->bytes.failed)
 		fail(w, -ENOMEM);
 }
@@ -567,20 +579,25 @@ static bool is_whole(const struct capture_note *n, size_t len)
 	       (len - head) / sizeof(*n->words) >= n->n_words;
 }
 
-int capture_writer_ring(void *writer, void *record, size_t len)
+static bool is_whole_range(const struct capture_bytes *r, size_t len)
 {
-	struct capture_writer *w = writer;
+	const size_t head = offsetof(struct capture_bytes, data);
+
+	return len >= head && (r->unread || r->len <= len - head);
+}
+
+static void take_record(struct capture_writer *w, struct capture_task *t, const void *record,
+			size_t len)
+{
 	const struct capture_note *n = record;
 
-	if (len < sizeof(uint32_t) * 2)
-		return 0;
-	struct capture_task *t = task_of(w, n->task);
-	if (!t) {
-		fail(w, -ENOMEM);
-	} else if (n->kind == RING_CAPTURE_RANGE) {
-		take_range(w, t, record, false);
-	} else if (n->kind == RING_CAPTURE_NAME) {
-		take_name(w, t, record);
+	if (n->kind == RING_CAPTURE_RANGE || n->kind == RING_CAPTURE_NAME) {
+		if (!is_whole_range(record, len))
+			return; /* the number of the next one tells */
+		if (n->kind == RING_CAPTURE_NAME)
+			take_name(w, t, record);
+		else
+			take_range(w, t, record);
 	} else if (n->kind == RING_CAPTURE_CLOCKS &&
 		   len >= offsetof(struct capture_clocks, entries)) {
 		take_clocks(w, t, record, len);
@@ -592,10 +609,50 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 			memcpy(&cut, record, len < sizeof(cut) ? len : sizeof(cut));
 			n = &cut;
 		}
-		if (len >= sizeof(*n) && n->range_bytes && len >= sizeof(*n) + n->range_bytes)
-			take_range(w, t, (const void *)((const char *)record + sizeof(*n)), true);
 		take_note(w, t, n);
 	}
+}
+
+/* Another processor has written it: what is waited for at once takes less than line by line. */
+static void fetch(const char *bytes, size_t len)
+{
+	enum { CACHE_LINE = 64 };
+
+	for (size_t at = 0; at < len; at += CACHE_LINE)
+		__builtin_prefetch(bytes + at);
+}
+
+static void take_batch(struct capture_writer *w, struct capture_task *t, const char *records,
+		       size_t len)
+{
+	uint64_t bytes;
+
+	fetch(records, len);
+	for (size_t at = 0; at + sizeof(bytes) < len; at += (bytes + 7) & ~7ull) {
+		memcpy(&bytes, records + at, sizeof(bytes));
+		at += sizeof(bytes);
+		if (bytes < 2 * sizeof(uint32_t) || bytes > len - at)
+			break;
+		take_record(w, t, records + at, bytes);
+	}
+	keep_ranges(w, t);
+}
+
+int capture_writer_ring(void *writer, void *record, size_t len)
+{
+	const size_t head = offsetof(struct capture_batch, data);
+	struct capture_writer *w = writer;
+	const struct capture_batch *b = record;
+
+	if (len < head)
+		return 0;
+	struct capture_task *t = task_of(w, b->task);
+	if (!t)
+		fail(w, -ENOMEM);
+	else if (b->kind == RING_CAPTURE_BATCH)
+		take_batch(w, t, (const char *)b->data, len - head);
+	else
+		take_record(w, t, record, len);
 	return 0;
 }
 
