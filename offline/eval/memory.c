@@ -373,6 +373,30 @@ bool value_memory_is_as(const struct value_memory *mem, const struct value_snaps
 	return value_pages_same(mem->root, snapshot->root);
 }
 
+void value_memory_changed(const struct value_memory *mem, const struct value_snapshot *snapshot,
+			  value_changed_fn *fn, void *ctx)
+{
+	value_pages_changed(mem->root, snapshot->root, fn, ctx);
+}
+
+const uint8_t *value_memory_then(const struct value_memory *mem,
+				 const struct value_snapshot *snapshot, uint64_t addr,
+				 uint8_t *room)
+{
+	const struct value_page *page =
+		addr >> 48 ? NULL : value_page_in(snapshot->root, addr);
+	if (page)
+		return page->bytes;
+	const struct value_region *region = value_regions_find(snapshot->regions, addr);
+	uint8_t quality[VALUE_PAGE] = {0};
+	if (!region)
+		return NULL;
+	memset(room, 0, VALUE_PAGE);
+	if (region->source == VALUE_SOURCE_ZEROS)
+		return room;
+	return mem->fill(mem->fill_ctx, region, value_page_addr(addr), room, quality) ? NULL : room;
+}
+
 void value_memory_restore(struct value_memory *mem, const struct value_snapshot *snapshot)
 {
 	struct value_node *root = mem->root;

@@ -140,6 +140,17 @@ void value_memory_forget(struct value_memory *mem, struct value_snapshot *snapsh
 /* Whether all bytes are as they were then, whatever is known of them. */
 bool value_memory_is_as(const struct value_memory *mem, const struct value_snapshot *snapshot);
 
+/* Tells of each page whose bytes may be others than in @snapshot: its address, and its bytes now;
+ * NULL: it is gone. Costs nothing for pages that both share. */
+typedef void value_changed_fn(void *ctx, uint64_t addr, const uint8_t *bytes);
+void value_memory_changed(const struct value_memory *mem, const struct value_snapshot *snapshot,
+			  value_changed_fn *fn, void *ctx);
+/* What the page at @addr was in @snapshot: borrowed from it, or @room, which has VALUE_PAGE bytes.
+ * NULL: it was not mapped. */
+const uint8_t *value_memory_then(const struct value_memory *mem,
+				 const struct value_snapshot *snapshot, uint64_t addr,
+				 uint8_t *room);
+
 /* What @from has is @to's from now on, and @from has nothing; snapshots of both stay with whom they
  * are of. Their fill functions must fill alike. */
 void value_memory_move(struct value_memory *to, struct value_memory *from);

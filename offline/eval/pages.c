@@ -122,7 +122,12 @@ static struct value_node *own_leaf(struct value_memory *mem, uint64_t addr)
 
 struct value_page *value_page_at(const struct value_memory *mem, uint64_t addr)
 {
-	const struct value_node *node = mem->root;
+	return value_page_in(mem->root, addr);
+}
+
+struct value_page *value_page_in(const struct value_node *root, uint64_t addr)
+{
+	const struct value_node *node = root;
 	for (int level = 0; node && level < LEVELS - 1; level++)
 		node = node->child[index_at(addr, level)];
 	return node ? node->child[index_at(addr, LEVELS - 1)] : NULL;
@@ -198,4 +203,25 @@ static bool nodes_same(const struct value_node *a, const struct value_node *b, i
 bool value_pages_same(const struct value_node *a, const struct value_node *b)
 {
 	return nodes_same(a, b, 0);
+}
+
+static void nodes_changed(const struct value_node *now, const struct value_node *then, int level,
+			  uint64_t addr, value_changed_fn *fn, void *ctx)
+{
+	for (unsigned i = 0; now != then && i < FANOUT; i++) {
+		void *a = now ? now->child[i] : NULL, *b = then ? then->child[i] : NULL;
+		uint64_t at = addr | (uint64_t)i << (12 + 9 * (LEVELS - 1 - level));
+		if (a == b)
+			continue;
+		if (level < LEVELS - 1)
+			nodes_changed(a, b, level + 1, at, fn, ctx);
+		else
+			fn(ctx, at, a ? ((const struct value_page *)a)->bytes : NULL);
+	}
+}
+
+void value_pages_changed(const struct value_node *now, const struct value_node *then,
+			 value_changed_fn *fn, void *ctx)
+{
+	nodes_changed(now, then, 0, 0, fn, ctx);
 }

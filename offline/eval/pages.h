@@ -29,6 +29,8 @@ void value_page_put(struct value_memory *mem, struct value_page *page);
 struct value_page *value_page_at(const struct value_memory *mem, uint64_t addr);
 /* Whether no snapshot shares the page of @addr, which there is. */
 bool value_page_is_own(const struct value_memory *mem, uint64_t addr);
+/* The same of a tree. */
+struct value_page *value_page_in(const struct value_node *root, uint64_t addr);
 /* Where the page of @addr is held (NULL there: none), in a node that no snapshot shares. NULL: no
  * memory. */
 void **value_page_slot(struct value_memory *mem, uint64_t addr);
@@ -36,6 +38,9 @@ void **value_page_slot(struct value_memory *mem, uint64_t addr);
 int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end);
 /* Whether two trees have the same bytes; a page that one of them has not touched is as it was. */
 bool value_pages_same(const struct value_node *a, const struct value_node *b);
+/* Of the pages of @now those that @then does not share, and (NULL) those that it has alone. */
+void value_pages_changed(const struct value_node *now, const struct value_node *then,
+			 value_changed_fn *fn, void *ctx);
 /* Takes, and gives up, one reference to a tree; NULL is none. */
 void value_pages_hold(struct value_node *root);
 void value_pages_put(struct value_memory *mem, struct value_node *root);

@@ -115,6 +115,21 @@ static void take_told(struct value_machine *m, const struct value_insn *insn,
 	}
 }
 
+static void tell_step(struct value_run *run, enum value_step step, const struct value_trace *trace)
+{
+	if (run->step)
+		run->step(run->step_ctx, run->machine, step, trace);
+}
+
+/* Over an instruction that was told. */
+static int skip(struct value_run *run, struct value_trace *trace)
+{
+	int err = value_machine_skip(run->machine, trace);
+	if (!err)
+		tell_step(run, VALUE_STEP_TOLD, trace);
+	return err;
+}
+
 static int at_chance(struct value_run *run, struct value_trace *trace)
 {
 	struct value_machine *m = run->machine;
@@ -122,7 +137,7 @@ static int at_chance(struct value_run *run, struct value_trace *trace)
 	uint64_t ip = value_machine_state(m)->rip;
 	const struct value_insn *insn = value_machine_insn(m, ip);
 	if (insn && value_run_vectors(run, insn)) {
-		int err = value_machine_skip(m, trace);
+		int err = skip(run, trace);
 		return !err		? VALUE_REPLAY_LIMIT
 		       : err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL
 					: VALUE_REPLAY_NO_MEMORY;
@@ -134,7 +149,7 @@ static int at_chance(struct value_run *run, struct value_trace *trace)
 	if (!insn || !of_insn || value_run_place_ip(run, c, p->site) != ip)
 		return value_run_fail(run, "an unpredictable instruction without a record");
 	take_told(m, insn, c);
-	int err = value_machine_skip(m, trace);
+	int err = skip(run, trace);
 	if (err)
 		return err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL : VALUE_REPLAY_NO_MEMORY;
 	run->next++;
@@ -158,7 +173,7 @@ static int return_outside(struct value_run *run, struct value_trace *trace)
 		return value_run_fail(
 			run, "a branch on a value that is not known; the last call out: %s",
 			run->import ? run->import : "none");
-	int err = value_machine_skip(m, trace);
+	int err = skip(run, trace);
 	if (err)
 		return err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL : VALUE_REPLAY_NO_MEMORY;
 	value_set_gpr(m, VALUE_RSP, s->gpr[VALUE_RSP] + 8, VALUE_EXACT);
@@ -171,7 +186,9 @@ static int one_stop(struct value_run *run, uint64_t until, struct value_trace *t
 	struct value_machine *m = run->machine;
 	if (value_run_expect(run))
 		return VALUE_REPLAY_NO_MEMORY;
+	tell_step(run, VALUE_STEP_BEGINS, trace);
 	enum value_stop stop = value_machine_run(m, until, trace);
+	tell_step(run, VALUE_STEP_RAN, trace);
 	value_run_note_supposed(run);
 	if (run->turned && run->supposition.holds)
 		return value_run_fail(run, "a branch, or a store's address, that is assumed");

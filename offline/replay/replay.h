@@ -77,6 +77,14 @@ void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx
  */
 int value_run_library_writes(struct value_run *run, value_wrote_fn *fn, void *ctx);
 
+/* Is told of what a run forward executes of traced code, step by step: before a step, with memory
+ * and registers as they are then; behind it; and of an instruction that was told by a record, when
+ * it is in @trace, but for what it does to memory. */
+enum value_step { VALUE_STEP_BEGINS, VALUE_STEP_RAN, VALUE_STEP_TOLD };
+typedef void value_step_fn(void *ctx, struct value_machine *machine, enum value_step step,
+			   const struct value_trace *trace);
+void value_run_steps(struct value_run *run, value_step_fn *fn, void *ctx);
+
 /* Goes forward until @until instructions were executed, and to where the next one is: what is
  * outside of the traced modules in between is over then. */
 enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,

@@ -193,6 +193,8 @@ struct value_run {
 	struct value_gap blind_at; /* the first time */
 	value_crossing_fn *crossing;
 	void *crossing_ctx;
+	value_step_fn *step; /* NULL: nobody is told */
+	void *step_ctx;
 	uint64_t *awaited; /* return addresses of calls whose end is told, sorted */
 	size_t n_awaited;
 	uint64_t *thinned; /* those of which it is not told to the end, sorted */

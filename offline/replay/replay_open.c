@@ -165,6 +165,12 @@ bool value_run_forked(const struct value_run *run, uint64_t *order)
 	return run->forked;
 }
 
+void value_run_steps(struct value_run *run, value_step_fn *fn, void *ctx)
+{
+	run->step = fn;
+	run->step_ctx = ctx;
+}
+
 void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx)
 {
 	run->crossing = fn;

@@ -4,6 +4,7 @@
  * it; and `pugmark wet FILE`, which asks such a file. */
 #include "offline/wet/file.h"
 #include "offline/wet/machine.h"
+#include "offline/wet/noting.h"
 #include "user/cli/command.h"
 #include "user/cli/numbers.h"
 #include "user/values/show/value_names.h"
@@ -131,7 +132,46 @@ static int feed(const struct wet_options *o, struct value_replay *replay,
 	fed.no_memory = o->machine && !fed.machine;
 	dep_build_watch(build, watch, &fed);
 	dep_build_pauses(build, forget, &fed);
-	enum value_replay_stop stop = dep_build_forward(build, o->to);
+	struct noting *noting = noting_new();
+	value_run_steps(run, noting_step, noting);
+	enum value_replay_stop stop =
+		o->from ? dep_build_forward(build, o->from) : VALUE_REPLAY_LIMIT;
+	while (stop == VALUE_REPLAY_LIMIT && value_run_count(run) < o->to) {
+		noting_block(noting, true);
+		uint64_t until = value_run_count(run) + AGAIN_INSNS;
+		stop = dep_build_forward(build, until < o->to ? until : o->to);
+	}
+	noting_block(noting, false);
+	{
+		struct noted nt;
+		bool fine = noting_result(noting, &nt);
+		size_t total = 0;
+		uint64_t ins = 0, res = 0;
+		for (uint32_t i = 0; i < nt.n; i++)
+			total += nt.blocks[i].len, ins += nt.blocks[i].n_insns,
+				res += nt.blocks[i].n_results;
+		fprintf(stderr, "noting %d: blocks %u, %zu bytes, insns %lu results %lu, steps %lu told %lu, code pages %u; %.2f s\n",
+			fine, nt.n, total, ins, res, nt.steps, nt.told, nt.n_pages, now());
+		for (uint32_t i = 0; i < nt.n && i < 40; i++)
+			fprintf(stderr, " %zu", nt.blocks[i].len);
+		double t0 = now();
+		struct again *ag = again_new(nt.blocks, nt.n, nt.addrs, nt.pages, nt.n_pages);
+		const uint64_t *rs;
+		for (uint32_t i = 0; i < nt.n; i++) {
+			int e = again_results(ag, i, &rs);
+			if (e)
+				fprintf(stderr, "block %u: %d\n", i, e);
+		}
+		fprintf(stderr, "\nagain forward %.2f s\n", now() - t0);
+		t0 = now();
+		for (uint32_t i = nt.n; i-- > 0;) {
+			int e = again_results(ag, i, &rs);
+			if (e)
+				fprintf(stderr, "block %u: %d\n", i, e);
+		}
+		fprintf(stderr, "again backward %.2f s\n", now() - t0);
+		again_free(ag);
+	}
 	made->partial = stop == VALUE_REPLAY_GAP;
 	const struct dep_trace *trace = dep_build_trace(build);
 	if (o->control && stop != VALUE_REPLAY_NO_MEMORY)

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* again.h: values that are not stored but computed again: the evaluator executes the code of a
+ * window once more, on memory that knows nothing but what it was told. A window is cut into blocks
+ * of AGAIN_INSNS instructions; every AGAIN_FRESH blocks it begins anew, with empty memory, so that
+ * no more than so many are executed to come to any of them. A block is, compressed in columns:
+ *
+ *   steps     of each what is told before it, registers and words of memory, how many of either;
+ *             then its instructions * 2, or, where they were not executed, their results * 2 + 1
+ *   registers word of the state (AGAIN_WORDS), difference to what is there
+ *   places    of words of memory: differences of their numbers (addresses by 8)
+ *   words     eight bytes each
+ *   results   of instructions that were not executed, eight bytes each
+ *
+ * What has to be told is found by noting.h. Each block has a sum of all its results: none is
+ * believed else. */
+#ifndef OFFLINE_WET_AGAIN_H
+#define OFFLINE_WET_AGAIN_H
+
+#include "offline/base/varint.h"
+#include "offline/eval/machine.h"
+
+enum {
+	AGAIN_INSNS = 1 << 22,
+	AGAIN_INSNS_MAX = 1 << 24, /* that a block is believed to have */
+	AGAIN_RESULTS_MAX = 1 << 26,
+	AGAIN_FRESH = 32,
+	AGAIN_PAGES_MAX = 1 << 18,
+	AGAIN_WORDS = 150,
+};
+
+enum again_column { AGAIN_STEPS, AGAIN_REGISTERS, AGAIN_PLACES, AGAIN_DATA, AGAIN_TOLD, AGAIN_COLUMNS };
+
+struct again_block {
+	uint64_t paths;	    /* that were executed before it */
+	uint64_t n_results, n_insns;
+	uint64_t sum;	    /* again_sum() of them */
+	const uint8_t *at;  /* as again_pack() has made it */
+	size_t len;
+};
+
+/* A processor that begins with nothing. */
+struct again_processor {
+	struct value_machine *machine;
+	struct value_memory memory;
+	uint64_t pages;
+};
+
+/* NULL: out of memory. */
+struct again_processor *again_processor_new(void);
+void again_processor_free(struct again_processor *p);
+/* Memory is empty, registers are 0. */
+bool again_processor_clear(struct again_processor *p);
+/* Executes @n instructions. False: they cannot be, or memory is out; @trace (NULL: none) is full
+ * again and again: @full empties it. */
+typedef bool again_full_fn(void *ctx, struct value_trace *trace);
+bool again_processor_run(struct again_processor *p, uint64_t n, struct value_trace *trace,
+			 again_full_fn *full, void *ctx);
+/* Word @i of the state, and the bits (state.h) of what it belongs to; 0: whoever executes needs it.
+ */
+uint64_t *again_word(struct value_state *s, unsigned i);
+uint64_t again_word_bits(unsigned i);
+static inline uint64_t again_word_get(const struct value_state *s, unsigned i)
+{
+	return i == 20 ? s->mxcsr : i == 21 ? s->df : *again_word((struct value_state *)s, i);
+}
+static inline void again_word_set(struct value_state *s, unsigned i, uint64_t v)
+{
+	if (i == 20)
+		s->mxcsr = (uint32_t)v;
+	else if (i == 21)
+		s->df = v & 1;
+	else
+		*again_word(s, i) = v;
+}
+
+static inline uint64_t again_sum(uint64_t sum, const uint64_t *results, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum = (sum << 7 ^ sum >> 57 ^ results[i]) * 0x9e3779b97f4a7c15;
+	return sum;
+}
+
+/* Appends the columns, compressed, to @to. False: out of memory. */
+bool again_pack(const struct bytes columns[AGAIN_COLUMNS], struct bytes *to);
+
+/* All blocks of a window, to be executed again. */
+struct again;
+
+/* @pages: bytes of code, a page behind the other; @addrs: where each of the @n_pages is. All is
+ * borrowed until again_free(). NULL: out of memory. */
+struct again *again_new(const struct again_block *blocks, uint32_t n, const uint64_t *addrs,
+			const uint8_t *pages, uint32_t n_pages);
+void again_free(struct again *a);
+/* The results of block @i, borrowed until the next one is asked for. 0; -EBADMSG: they cannot be
+ * computed, or are not what they were; -ENOMEM. */
+int again_results(struct again *a, uint32_t i, const uint64_t **results);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* noting.h: what has to be told so that a window can be executed again (again.h): found while it is
+ * replayed, by executing it a second time right behind. Told is of registers and memory what an
+ * instruction reads and this second execution has not as the replay has it. Instructions whose
+ * results are others there, for whatever reason, are told by their results. */
+#ifndef OFFLINE_WET_NOTING_H
+#define OFFLINE_WET_NOTING_H
+
+#include "offline/replay/replay.h"
+#include "offline/wet/again.h"
+
+struct noting;
+
+/* NULL: out of memory. */
+struct noting *noting_new(void);
+void noting_free(struct noting *n);
+/* A value_step_fn. */
+void noting_step(void *noting, struct value_machine *m, enum value_step step,
+		 const struct value_trace *trace);
+/* Steps are noted from now on (@on), in a block that begins behind @paths paths; or no more. False:
+ * out of memory. */
+bool noting_block(struct noting *n, bool on);
+/* What was noted: NULL, as the window cannot be executed again, since its code has changed. */
+struct noted {
+	struct again_block *blocks; /* but for .paths */
+	uint32_t n;
+	const uint64_t *addrs; /* of pages of code */
+	const uint8_t *pages;
+	uint32_t n_pages;
+	uint64_t told, steps; /* steps that were told; all */
+};
+bool noting_result(struct noting *n, struct noted *out);
+bool noting_failed(const struct noting *n); /* memory was out */
+
+#endif
