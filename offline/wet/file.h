@@ -21,9 +21,11 @@ struct wet_places {
 	void *ctx;
 };
 
-/* Writes @graph to @out, and says what it takes. 0 or -errno. */
-int wet_file_write(const struct wet_graph *graph, const struct wet_places *places, bool partial,
-		   FILE *out, struct wet_sizes *sizes);
+/* Writes @graph to @out, and says what it takes. @noted: by which values are executed again, or
+ * NULL. 0 or -errno. */
+int wet_file_write(const struct wet_graph *graph, const struct noted *noted,
+		   const struct wet_places *places, bool partial, FILE *out,
+		   struct wet_sizes *sizes);
 
 #define WET_NONE UINT32_MAX
 
@@ -36,6 +38,7 @@ struct wet_file_stmt {
 
 struct wet_file_group {
 	uint32_t width;
+	bool executed;	  /* its values are executed again (values.h), and have no streams */
 	uint32_t pattern; /* stream; WET_NONE: one tuple in every execution */
 	uint32_t uvals;	  /* the first of @width streams */
 };
@@ -71,6 +74,10 @@ struct wet_file {
 	uint32_t *order; /* of a node: which of its values stands in each place of its groups */
 	uint32_t *next;
 	uint32_t n_modules, n_stmts, n_nodes, n_groups, n_edges, n_order, n_next, n_streams;
+	struct again_block *again; /* what values are executed by; none: all are stored */
+	uint32_t n_again, again_first; /* the first of their streams: again_put.h */
+	uint64_t *code;		       /* addresses of its pages */
+	uint32_t n_code;
 	uint64_t *streams; /* n_streams + 1: where each begins */
 	const uint8_t *bytes;
 	size_t len;

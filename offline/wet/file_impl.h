@@ -5,11 +5,14 @@
 
 #include "offline/wet/file.h"
 
-#define WET_MAGIC 0x0032544557475550ull /* "PUGWET2" */
+#define WET_MAGIC 0x0033544557475550ull /* "PUGWET3" */
 
 struct wet_head {
 	uint64_t magic, index, index_len, checksum; /* of all behind the head */
 };
+
+/* Of a group's values. */
+enum { WET_VALUES_ONE, WET_VALUES_STORED, WET_VALUES_EXECUTED };
 
 /* Of an edge's labels. */
 enum { WET_LABELS_OWN, WET_LABELS_INFERRED, WET_LABELS_SHARED }; /* and on: of which edge */

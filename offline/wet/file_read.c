@@ -81,7 +81,7 @@ static void read_totals(struct reading *r)
 	read_size(r, &s->times);
 	read_size(r, &s->values);
 	read_size(r, &s->edges);
-	for (int i = 0; i < WET_STORES; i++) {
+	for (int i = 0; i < WET_KINDS; i++) {
 		s->streams += s->chosen[i] = number(r, UINT32_MAX);
 		s->bytes[i] = number(r, UINT64_MAX);
 	}
@@ -132,9 +132,11 @@ static void read_groups(struct reading *r, struct wet_file_node *n)
 	n->n_groups = count(r);
 	for (uint32_t i = 0; i < n->n_groups && !r->err; i++) {
 		struct wet_file_group g = {.width = count(r), .pattern = WET_NONE};
-		if (number(r, 1))
+		uint64_t how = number(r, WET_VALUES_EXECUTED);
+		g.executed = how == WET_VALUES_EXECUTED;
+		if (how == WET_VALUES_STORED)
 			g.pattern = streams(r, 1);
-		g.uvals = streams(r, g.width);
+		g.uvals = g.executed ? WET_NONE : streams(r, g.width);
 		width += g.width;
 		if (!r->err && !VEC_PUSH(&r->groups, g))
 			r->err = -ENOMEM;
@@ -197,6 +199,35 @@ static void read_edges(struct reading *r)
 		r->err = -EBADMSG;
 }
 
+static void read_again(struct reading *r)
+{
+	struct wet_file *f = r->f;
+	f->n_again = count(r);
+	f->again = calloc(f->n_again + (size_t)1, sizeof(*f->again));
+	if (!f->again)
+		r->err = -ENOMEM;
+	for (uint32_t i = 0; i < f->n_again && !r->err; i++) {
+		struct again_block *b = &f->again[i];
+		b->paths = number(r, f->totals.paths);
+		b->n_results = number(r, AGAIN_RESULTS_MAX);
+		b->n_insns = number(r, AGAIN_INSNS_MAX);
+		b->sum = number(r, UINT64_MAX);
+		if (!r->err && b->paths < (i ? b[-1].paths : 0))
+			r->err = -EBADMSG;
+	}
+	f->n_code = r->err ? 0 : count(r);
+	f->code = calloc(f->n_code + (size_t)1, sizeof(*f->code));
+	if (!f->code)
+		r->err = -ENOMEM;
+	for (uint32_t i = 0; i < f->n_code && !r->err; i++)
+		f->code[i] = number(r, ((uint64_t)1 << 47) / VALUE_PAGE - 1) * VALUE_PAGE;
+	f->again_first = r->streams;
+	if (!r->err && f->n_again)
+		streams(r, 1);
+	for (uint32_t i = 0; i < f->n_again && !r->err; i++)
+		streams(r, 2);
+}
+
 static void read_streams(struct reading *r, uint64_t end)
 {
 	struct wet_file *f = r->f;
@@ -209,6 +240,12 @@ static void read_streams(struct reading *r, uint64_t end)
 		f->streams[i] = at;
 		at += number(r, end - at);
 		f->streams[i + 1] = at;
+	}
+	bool there = !r->err && f->n_streams == r->streams;
+	for (uint32_t i = 0; i < f->n_again && there; i++) {
+		uint32_t stream = f->again_first + 1 + 2 * i;
+		f->again[i].at = f->bytes + f->streams[stream];
+		f->again[i].len = f->streams[stream + 1] - f->streams[stream];
 	}
 	if (!r->err && (f->n_streams != r->streams || at != end || r->in.at != r->in.end))
 		r->err = -EBADMSG;
@@ -245,6 +282,8 @@ int wet_file_read(const uint8_t *bytes, size_t len, struct wet_file **out)
 		read_nodes(&r);
 	if (!r.err)
 		read_edges(&r);
+	if (!r.err)
+		read_again(&r);
 	if (!r.err)
 		read_streams(&r, head.index);
 	f->stmts = r.stmts.at;
@@ -291,6 +330,8 @@ void wet_file_close(struct wet_file *f)
 	free(f->nodes);
 	free(f->groups);
 	free(f->edges);
+	free(f->again);
+	free(f->code);
 	free(f->order);
 	free(f->next);
 	free(f->streams);

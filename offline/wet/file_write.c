@@ -4,7 +4,8 @@
  *
  *   head    WET_MAGIC, where the index begins, its bytes, the checksum of streams and index: 8
  *           bytes each
- *   index   totals; sizes; modules; statements; nodes; edges; bytes of each stream
+ *   index   totals; sizes; modules; statements; nodes; edges; what is executed again; bytes of each
+ *           stream
  *
  * Streams have no numbers there: they are met in the order of struct wet_sink. */
 #include "offline/wet/file_impl.h"
@@ -54,7 +55,7 @@ static void put_sizes(struct bytes *to, const struct wet_sizes *s)
 	put_size(to, &s->times);
 	put_size(to, &s->values);
 	put_size(to, &s->edges);
-	for (int i = 0; i < WET_STORES; i++) {
+	for (int i = 0; i < WET_KINDS; i++) {
 		bytes_put_varint(to, s->chosen[i]);
 		bytes_put_varint(to, s->bytes[i]);
 	}
@@ -89,7 +90,9 @@ static void put_node(struct bytes *to, const struct wet_node *n, const struct we
 	bytes_put_varint(to, n->n_groups);
 	for (uint32_t i = 0; i < n->n_groups; i++) {
 		bytes_put_varint(to, n->groups[i].width);
-		bytes_put_varint(to, n->groups[i].n_uvals > 1);
+		bytes_put_varint(to, n->groups[i].executed	  ? WET_VALUES_EXECUTED
+				     : n->groups[i].n_uvals > 1 ? WET_VALUES_STORED
+								: WET_VALUES_ONE);
 	}
 	bytes_put_varint(to, n->n_values);
 	for (uint32_t i = 0; i < n->n_values; i++)
@@ -107,7 +110,25 @@ static void put_edge(struct bytes *to, const struct wet_edge *e)
 					 : WET_LABELS_OWN);
 }
 
-static void put_index(struct writing *w, const struct wet_graph *graph,
+static void put_again(struct bytes *to, const struct wet_graph *graph, const struct noted *noted)
+{
+	const struct bytes *executions;
+	uint32_t n_cuts;
+	const struct wet_cut *cuts = wet_graph_cuts(graph, &n_cuts, &executions);
+	bytes_put_varint(to, noted ? noted->n : 0);
+	for (uint32_t i = 0; noted && i < noted->n; i++) {
+		const struct again_block *b = &noted->blocks[i];
+		bytes_put_varint(to, i < n_cuts ? cuts[i].paths : 0);
+		bytes_put_varint(to, b->n_results);
+		bytes_put_varint(to, b->n_insns);
+		bytes_put_varint(to, b->sum);
+	}
+	bytes_put_varint(to, noted ? noted->n_pages : 0);
+	for (uint32_t i = 0; noted && i < noted->n_pages; i++)
+		bytes_put_varint(to, noted->addrs[i] / VALUE_PAGE);
+}
+
+static void put_index(struct writing *w, const struct wet_graph *graph, const struct noted *noted,
 		      const struct wet_places *places, bool partial, const struct wet_sizes *sizes)
 {
 	struct bytes *to = &w->index;
@@ -131,20 +152,22 @@ static void put_index(struct writing *w, const struct wet_graph *graph,
 	bytes_put_varint(to, edges->n);
 	for (uint32_t i = 0; i < edges->n; i++)
 		put_edge(to, &edges->at[i]);
+	put_again(to, graph, noted);
 	bytes_put_varint(to, w->n_streams);
 	bytes_put(to, w->lengths.data, w->lengths.len);
 }
 
-int wet_file_write(const struct wet_graph *graph, const struct wet_places *places, bool partial,
-		   FILE *out, struct wet_sizes *sizes)
+int wet_file_write(const struct wet_graph *graph, const struct noted *noted,
+		   const struct wet_places *places, bool partial, FILE *out,
+		   struct wet_sizes *sizes)
 {
 	struct writing w = {.out = out, .at = sizeof(struct wet_head)};
 	struct wet_head head = {.magic = WET_MAGIC};
 	int err = fwrite(&head, sizeof(head), 1, out) == 1 ? 0 : -errno;
 	if (!err)
-		err = wet_sizes_of(graph, &(struct wet_sink){put_stream, &w}, sizes);
+		err = wet_sizes_of(graph, noted, &(struct wet_sink){put_stream, &w}, sizes);
 	if (!err) {
-		put_index(&w, graph, places, partial, sizes);
+		put_index(&w, graph, noted, places, partial, sizes);
 		err = w.index.failed || w.lengths.failed ? -ENOMEM : 0;
 	}
 	if (!err) {

@@ -196,6 +196,9 @@ void wet_graph_free(struct wet_graph *g)
 	free(g->node_of);
 	free(g->stmts);
 	VEC_FREE(&g->last_of);
+	VEC_FREE(&g->cuts);
+	VEC_FREE(&g->cut_before);
+	bytes_deinit(&g->cut_executions);
 	pthread_cond_destroy(&g->changed);
 	pthread_mutex_destroy(&g->lock);
 	free(g);
@@ -296,6 +299,13 @@ void wet_graph_watch(void *graph, const struct dep_trace *t, const struct dep_ma
 	g->watch_no_memory |= !put_block(filling(g), t, before, block, results);
 }
 
+void wet_graph_cut(struct wet_graph *g)
+{
+	struct wet_step cut = {.cut = true};
+	g->watch_no_memory |= !VEC_PUSH(&filling(g)->steps, cut);
+	g->last_ip = UINT64_MAX;
+}
+
 bool wet_graph_wants_live(const struct wet_graph *g, const struct dep_trace *t)
 {
 	return t->n_defs >= g->keep_at && !g->batches[g->filled % WET_BATCHES].old;
@@ -389,6 +399,21 @@ const struct wet_edges *wet_graph_edges(const struct wet_graph *g)
 void wet_graph_totals(const struct wet_graph *g, struct wet_totals *out)
 {
 	*out = g->totals;
+}
+
+const struct wet_cut *wet_graph_cuts(const struct wet_graph *g, uint32_t *n,
+				     const struct bytes **bytes)
+{
+	*n = g->cuts.n;
+	*bytes = &g->cut_executions;
+	return g->cuts.at;
+}
+
+void wet_graph_execute(struct wet_graph *g)
+{
+	for (uint32_t i = 0; i < g->paths.n; i++)
+		for (uint32_t k = 0; k < g->nodes[i].n_groups; k++)
+			g->nodes[i].groups[k].executed = g->nodes[i].groups[k].n_uvals != 1;
 }
 
 uint32_t wet_graph_first(const struct wet_graph *g)

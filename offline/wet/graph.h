@@ -5,6 +5,7 @@
 #ifndef OFFLINE_WET_GRAPH_H
 #define OFFLINE_WET_GRAPH_H
 
+#include "offline/base/varint.h"
 #include "offline/dep/dep.h"
 #include "offline/slice/control.h"
 #include "offline/wet/groups.h"
@@ -82,6 +83,20 @@ const struct wet_node *wet_graph_nodes(const struct wet_graph *graph, uint32_t *
 /* By number, those of a node together. */
 const struct wet_stmt *wet_graph_stmts(const struct wet_graph *graph, uint32_t *n);
 const struct wet_edges *wet_graph_edges(const struct wet_graph *graph);
+/* A path ends where the window is cut: what was executed since the cut before, told behind
+ * wet_graph_finish(). */
+struct wet_cut {
+	uint64_t paths, values; /* before it, from the start */
+	size_t executions; /* where those of each node since the cut before begin: varints; of nodes
+			    * that are not there it had none */
+};
+/* The window is cut at what was watched so far. */
+void wet_graph_cut(struct wet_graph *graph);
+/* Those of the cuts, and @bytes; borrowed. */
+const struct wet_cut *wet_graph_cuts(const struct wet_graph *graph, uint32_t *n,
+				     const struct bytes **bytes);
+/* Values of groups with more than one tuple are executed again, and not stored. */
+void wet_graph_execute(struct wet_graph *graph);
 /* Totals of the window. */
 struct wet_totals {
 	uint64_t statements, blocks, paths, values, dependences;

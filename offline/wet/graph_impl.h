@@ -20,6 +20,7 @@ struct wet_step {
 	uint64_t item;
 	uint32_t def;	 /* definitions made before it */
 	uint32_t writes; /* of an event: index in @writes, + 1; 0: it writes no register */
+	bool cut;	 /* a block of again.h ends */
 };
 
 /* The values of an execution of a node. */
@@ -75,6 +76,9 @@ struct wet_graph {
 	struct wet_maker units[WET_UNITS];
 	struct wet_makers makers;
 	uint32_t first, last; /* nodes */
+	VEC(struct wet_cut) cuts;
+	struct bytes cut_executions;
+	VEC(uint32_t) cut_before; /* of each node: executions before the last cut */
 	bool no_memory;
 	VEC(struct wet_maker)
 	last_of; /* with @control: of each item, the last statement of its block;

@@ -202,6 +202,21 @@ static void forget_units(struct wet_graph *g, const struct dep_units *writes)
 			g->units[u] = (struct wet_maker){0, 0};
 }
 
+static void put_cut(struct wet_graph *g)
+{
+	struct wet_cut cut = {g->totals.paths, g->totals.values, g->cut_executions.len};
+	while (g->cut_before.n < g->paths.n)
+		if (!VEC_PUSH(&g->cut_before, 0)) {
+			g->no_memory = true;
+			return;
+		}
+	for (uint32_t i = 0; i < g->paths.n; i++) {
+		bytes_put_varint(&g->cut_executions, g->nodes[i].executions - g->cut_before.at[i]);
+		g->cut_before.at[i] = g->nodes[i].executions;
+	}
+	g->no_memory |= g->cut_executions.failed || !VEC_PUSH(&g->cuts, cut);
+}
+
 void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
 {
 	struct path p = {0};
@@ -212,6 +227,8 @@ void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
 		const struct wet_step *s = &b->steps.at[i];
 		if (!s->block) {
 			end_path(g, b, &p);
+			if (s->cut)
+				put_cut(g);
 			if (s->writes)
 				forget_units(g, &b->writes.at[s->writes - 1]);
 			continue;

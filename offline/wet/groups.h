@@ -15,6 +15,7 @@ uint32_t wet_groups_form(const uint64_t *inputs, uint32_t n, uint32_t *group);
 
 struct wet_group {
 	uint32_t width;		    /* statements */
+	bool executed;		    /* none of its values is stored (again.h) */
 	uint32_t last;		    /* tuple of the last execution */
 	uint64_t *uvals;	    /* tuple k is uvals[k * width] on */
 	size_t n_uvals, room_uvals; /* tuples */

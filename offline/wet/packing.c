@@ -51,11 +51,14 @@ static void add_grown(struct packing *p, const struct wet_growing *g, enum wet_s
 	add(p, (struct part){g, NULL, g->n, 0, of});
 }
 
-static void add_node(struct packing *p, const struct wet_node *n)
+static void add_node(struct packing *p, const struct wet_node *n, bool values)
 {
-	add_grown(p, &n->times, WET_OF_TIMES);
+	if (!values)
+		add_grown(p, &n->times, WET_OF_TIMES);
 	for (uint32_t k = 0; k < n->n_groups; k++) {
 		const struct wet_group *g = &n->groups[k];
+		if (g->executed || (values && g->n_uvals == 1))
+			continue;
 		if (g->n_uvals > 1)
 			add_grown(p, &g->pattern, WET_OF_VALUES);
 		for (uint32_t v = 0; v < g->width; v++)
@@ -196,7 +199,7 @@ static int run(struct packing *p, wet_packed_fn *take, void *ctx)
 	return err;
 }
 
-int wet_pack(const struct wet_graph *graph, wet_packed_fn *take, void *ctx, double steps[2])
+int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, void *ctx, double steps[2])
 {
 	struct packing *p = calloc(1, sizeof(*p));
 	struct wet_packer *first = wet_packer_new();
@@ -207,8 +210,8 @@ int wet_pack(const struct wet_graph *graph, wet_packed_fn *take, void *ctx, doub
 
 	if (p && first) {
 		for (uint32_t i = 0; i < n; i++)
-			add_node(p, &nodes[i]);
-		for (uint32_t i = 0; i < edges->n; i++)
+			add_node(p, &nodes[i], values);
+		for (uint32_t i = 0; i < edges->n && !values; i++)
 			add_edge(p, &edges->at[i]);
 		p->first = first;
 		wet_packer_steps(first, &steps[0], &steps[1]);

@@ -3,6 +3,7 @@
  * value eight: the paper's, but for values, which are words of 32 bits there. */
 #include "offline/wet/sizes.h"
 
+#include "offline/wet/again_put.h"
 #include "offline/wet/packing.h"
 
 #include <errno.h>
@@ -37,6 +38,18 @@ static int take_packed(void *ctx, enum wet_stream_of of, enum wet_store store,
 	o->chosen[store]++;
 	o->bytes[store] += stored->len;
 	return s->sink ? s->sink->put(s->sink->ctx, stored->data, stored->len) : 0;
+}
+
+/* What is needed to execute values again. */
+static int take_again(void *ctx, const uint8_t *bytes, size_t len)
+{
+	struct sizing *s = ctx;
+
+	s->out->values.tier2 += len;
+	s->out->streams++;
+	s->out->chosen[WET_KIND_AGAIN]++;
+	s->out->bytes[WET_KIND_AGAIN] += len;
+	return s->sink ? s->sink->put(s->sink->ctx, bytes, len) : 0;
 }
 
 static void size_node(struct wet_sizes *o, const struct wet_node *n)
@@ -182,7 +195,8 @@ static int walk(const struct wet_graph *graph, uint64_t last, struct wet_sizes *
 	return fine ? 0 : -ENOMEM;
 }
 
-int wet_sizes_of(const struct wet_graph *graph, const struct wet_sink *sink, struct wet_sizes *out)
+int wet_sizes_of(const struct wet_graph *graph, const struct noted *noted,
+		 const struct wet_sink *sink, struct wet_sizes *out)
 {
 	struct sizing s = {.out = out, .sink = sink};
 	struct wet_totals totals;
@@ -194,6 +208,8 @@ int wet_sizes_of(const struct wet_graph *graph, const struct wet_sink *sink, str
 		size_node(out, &nodes[i]);
 	size_edges(out, wet_graph_edges(graph));
 	wet_graph_totals(graph, &totals);
-	int err = wet_pack(graph, take_packed, &s, out->step_ns);
+	int err = wet_pack(graph, false, take_packed, &s, out->step_ns);
+	if (!err && noted)
+		err = again_put(graph, noted, take_again, &s);
 	return err ? err : walk(graph, totals.paths < WALKED_MAX ? totals.paths : WALKED_MAX, out);
 }

@@ -5,7 +5,11 @@
 #define OFFLINE_WET_SIZES_H
 
 #include "offline/wet/graph.h"
+#include "offline/wet/noting.h"
 #include "offline/wet/stored.h"
+
+/* By what the bytes of a WET are stored: enum wet_store; or what is needed to execute again. */
+enum { WET_KIND_AGAIN = WET_STORES, WET_KINDS };
 
 /* In bytes. */
 struct wet_size {
@@ -14,8 +18,8 @@ struct wet_size {
 
 /* Takes each stream as it is stored, in this order: of each node its timestamps, and of each of its
  * groups the pattern, if there is more than one tuple, and the values of each statement; then of
- * each edge with labels of its own those of the consumer and of the producer. 0 or -errno, which
- * ends it. */
+ * each edge with labels of its own those of the consumer and of the producer; then those of
+ * again_put.h. 0 or -errno, which ends it. */
 struct wet_sink {
 	int (*put)(void *ctx, const uint8_t *bytes, size_t len);
 	void *ctx;
@@ -23,8 +27,8 @@ struct wet_sink {
 
 struct wet_sizes {
 	struct wet_size times, values, edges;
-	uint64_t streams, chosen[WET_STORES]; /* how many streams; bytes that each has stored */
-	uint64_t bytes[WET_STORES];
+	uint64_t streams, chosen[WET_KINDS]; /* how many streams; bytes that each has stored */
+	uint64_t bytes[WET_KINDS];
 	double step_ns[2];			/* of a predictor, of a block */
 	uint64_t edge_labels, edge_labels_kept; /* pairs of timestamps */
 	uint64_t walked;	      /* nodes, in each direction: the first 2^20 at most */
@@ -32,7 +36,9 @@ struct wet_sizes {
 	bool walk_right;	      /* it was the control flow, both ways */
 };
 
-/* Compresses all streams; @sink may be NULL. 0, -ENOMEM, or what the sink said. */
-int wet_sizes_of(const struct wet_graph *graph, const struct wet_sink *sink, struct wet_sizes *out);
+/* Compresses all streams; @sink may be NULL. @noted: values are executed again, or NULL. 0, -ENOMEM,
+ * or what the sink said. */
+int wet_sizes_of(const struct wet_graph *graph, const struct noted *noted,
+		 const struct wet_sink *sink, struct wet_sizes *out);
 
 #endif

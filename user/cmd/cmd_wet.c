@@ -2,6 +2,7 @@
 /* cmd_wet.c: `pugmark wet DIR`: the whole execution trace of a recording of level values, in a
  * file, and what it takes, as the tables of the WET paper (Zhang and Gupta, MICRO-37, 2004) have
  * it; and `pugmark wet FILE`, which asks such a file. */
+#include "offline/wet/choose.h"
 #include "offline/wet/file.h"
 #include "offline/wet/machine.h"
 #include "offline/wet/noting.h"
@@ -28,13 +29,15 @@ struct wet_options {
 	const char *output;
 	uint64_t from, to;
 	enum wet_question question;
+	enum wet_how how;
 	struct wet_asked asked;
-	bool window, stats, json, control, machine;
+	bool window, stats, json, control, machine, streams;
 };
 
 struct wet_made {
 	struct wet_totals totals;
 	struct wet_sizes sizes;
+	struct wet_chosen chosen;
 	struct wet_machine_size machine[WET_HISTORIES];
 	uint32_t nodes;
 	double built_s, compressed_s;
@@ -56,6 +59,8 @@ static void help(void)
 	     "what missed\n                         its cache: Table 4\n"
 	     "      --control          who decided that an instruction was executed, among the "
 	     "dependences\n"
+	     "      --streams stored|executed   values are stored, or computed again by executing "
+	     "the\n                         window (what takes less)\n"
 	     "  -o, --output FILE      write it there\n\n"
 	     "Of a FILE that was written so (without any: the tables):\n"
 	     "      --stats            the tables\n"
@@ -117,9 +122,30 @@ static void forget(void *ctx, struct dep_build *build)
 		dep_build_forget(build);
 }
 
+/* To the end of the window, block by block; paths are the same whether anybody notes or not. */
+static enum value_replay_stop forward(const struct wet_options *o, struct value_run *run,
+				      struct dep_build *build, struct wet_graph *graph,
+				      struct noting *noting)
+{
+	enum value_replay_stop stop =
+		o->from ? dep_build_forward(build, o->from) : VALUE_REPLAY_LIMIT;
+	if (noting)
+		value_run_steps(run, noting_step, noting);
+	while (stop == VALUE_REPLAY_LIMIT && value_run_count(run) < o->to) {
+		uint64_t until = value_run_count(run) + AGAIN_INSNS;
+		wet_graph_cut(graph);
+		if (noting && !noting_block(noting, true))
+			return VALUE_REPLAY_NO_MEMORY;
+		stop = dep_build_forward(build, until < o->to ? until : o->to);
+	}
+	wet_graph_cut(graph);
+	value_run_steps(run, NULL, NULL);
+	return !noting || noting_block(noting, false) ? stop : VALUE_REPLAY_NO_MEMORY;
+}
+
 static int feed(const struct wet_options *o, struct value_replay *replay,
 		const struct value_names *names, struct value_run *run, struct wet_graph *graph,
-		struct wet_made *made, struct pugmark_diag *diag)
+		struct noting *noting, struct wet_made *made, struct pugmark_diag *diag)
 {
 	struct slice_control *control = NULL;
 	struct fed fed = {.graph = graph, .from = o->from, .to = o->to, .whole = o->control};
@@ -132,46 +158,7 @@ static int feed(const struct wet_options *o, struct value_replay *replay,
 	fed.no_memory = o->machine && !fed.machine;
 	dep_build_watch(build, watch, &fed);
 	dep_build_pauses(build, forget, &fed);
-	struct noting *noting = noting_new();
-	value_run_steps(run, noting_step, noting);
-	enum value_replay_stop stop =
-		o->from ? dep_build_forward(build, o->from) : VALUE_REPLAY_LIMIT;
-	while (stop == VALUE_REPLAY_LIMIT && value_run_count(run) < o->to) {
-		noting_block(noting, true);
-		uint64_t until = value_run_count(run) + AGAIN_INSNS;
-		stop = dep_build_forward(build, until < o->to ? until : o->to);
-	}
-	noting_block(noting, false);
-	{
-		struct noted nt;
-		bool fine = noting_result(noting, &nt);
-		size_t total = 0;
-		uint64_t ins = 0, res = 0;
-		for (uint32_t i = 0; i < nt.n; i++)
-			total += nt.blocks[i].len, ins += nt.blocks[i].n_insns,
-				res += nt.blocks[i].n_results;
-		fprintf(stderr, "noting %d: blocks %u, %zu bytes, insns %lu results %lu, steps %lu told %lu, code pages %u; %.2f s\n",
-			fine, nt.n, total, ins, res, nt.steps, nt.told, nt.n_pages, now());
-		for (uint32_t i = 0; i < nt.n && i < 40; i++)
-			fprintf(stderr, " %zu", nt.blocks[i].len);
-		double t0 = now();
-		struct again *ag = again_new(nt.blocks, nt.n, nt.addrs, nt.pages, nt.n_pages);
-		const uint64_t *rs;
-		for (uint32_t i = 0; i < nt.n; i++) {
-			int e = again_results(ag, i, &rs);
-			if (e)
-				fprintf(stderr, "block %u: %d\n", i, e);
-		}
-		fprintf(stderr, "\nagain forward %.2f s\n", now() - t0);
-		t0 = now();
-		for (uint32_t i = nt.n; i-- > 0;) {
-			int e = again_results(ag, i, &rs);
-			if (e)
-				fprintf(stderr, "block %u: %d\n", i, e);
-		}
-		fprintf(stderr, "again backward %.2f s\n", now() - t0);
-		again_free(ag);
-	}
+	enum value_replay_stop stop = forward(o, run, build, graph, noting);
 	made->partial = stop == VALUE_REPLAY_GAP;
 	const struct dep_trace *trace = dep_build_trace(build);
 	if (o->control && stop != VALUE_REPLAY_NO_MEMORY)
@@ -200,18 +187,27 @@ static const char *module_name(void *ctx, uint32_t module)
 }
 
 /* Compresses @graph, to a file if one was asked for. */
-static int compress(const struct wet_options *o, const struct wet_graph *graph,
+static int compress(const struct wet_options *o, struct wet_graph *graph, struct noting *noting,
 		    struct value_names *names, struct wet_made *made, struct pugmark_diag *diag)
 {
+	struct noted noted;
+	bool can = noting && noting_result(noting, &noted);
+	if (wet_choose(graph, can ? &noted : NULL, o->how, &made->chosen))
+		return out_of_memory(o, diag);
+	const struct noted *by = made->chosen.executed ? &noted : NULL;
+	if (o->how == WET_EXECUTED && !by)
+		return pugmark_diag_set(diag, -ENOTSUP, o->dir, PUGMARK_NO_OFFSET,
+					"cannot be executed again: code was changed meanwhile "
+					"(--streams stored)");
 	if (!o->output)
-		return wet_sizes_of(graph, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
+		return wet_sizes_of(graph, by, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
 	struct wet_places places = {place_at, module_name, value_names_modules(names), names};
 	/* It holds what memory held. */
 	int fd = open(o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (fd >= 0 && !out)
 		close(fd);
-	int err = out ? wet_file_write(graph, &places, made->partial, out, &made->sizes) : -errno;
+	int err = out ? wet_file_write(graph, by, &places, made->partial, out, &made->sizes) : -errno;
 	if (out && fclose(out) && !err)
 		err = -errno;
 	return err ? pugmark_diag_set(diag, err, o->output, PUGMARK_NO_OFFSET, "cannot write: %s",
@@ -225,6 +221,7 @@ static int make(const struct wet_options *o, struct wet_made *made, struct pugma
 	struct value_names *names = NULL;
 	struct value_run *run = NULL;
 	struct wet_graph *graph = NULL;
+	struct noting *noting = NULL;
 	double start = now();
 	uint32_t n_tasks;
 	int err = value_replay_open(o->dir, &replay, diag);
@@ -238,17 +235,21 @@ static int make(const struct wet_options *o, struct wet_made *made, struct pugma
 	err = err ? err : value_run_new(replay, tasks[0], &run, diag);
 	if (!err)
 		graph = wet_graph_new(o->from, o->to, o->control);
+	if (!err && o->how != WET_STORED)
+		noting = noting_new();
 	if (!err)
-		err = graph ? feed(o, replay, names, run, graph, made, diag)
-			    : out_of_memory(o, diag);
+		err = graph && (noting || o->how == WET_STORED)
+			      ? feed(o, replay, names, run, graph, noting, made, diag)
+			      : out_of_memory(o, diag);
 	made->built_s = now() - start;
 	if (!err)
-		err = compress(o, graph, names, made, diag);
+		err = compress(o, graph, noting, names, made, diag);
 	made->compressed_s = now() - start - made->built_s;
 	if (!err) {
 		wet_graph_totals(graph, &made->totals);
 		wet_graph_nodes(graph, &made->nodes);
 	}
+	noting_free(noting);
 	wet_graph_free(graph);
 	value_names_free(names);
 	value_run_free(run);
@@ -282,7 +283,8 @@ static void print_machine(const struct wet_machine_size *s)
 static void print_text(const struct wet_made *m)
 {
 	static const char *const stores[] = {"FCM",	      "differential FCM", "last n",
-					     "last n stride", "as it is",	  "blocks"};
+					     "last n stride", "as it is",	  "blocks",
+					     "executed again"};
 	const struct wet_sizes *s = &m->sizes;
 	const struct wet_totals *t = &m->totals;
 	uint64_t original = s->times.original + s->values.original + s->edges.original;
@@ -316,13 +318,16 @@ static void print_text(const struct wet_made *m)
 	       ", kept %" PRIu64 "\n",
 	       m->nodes, t->paths, t->blocks, s->edge_labels, s->edge_labels_kept);
 	printf("streams %" PRIu64 ":", s->streams);
-	for (int i = 0; i < WET_STORES; i++)
+	for (int i = 0; i < WET_KINDS; i++)
 		printf(" %s %" PRIu64 " (%.3f MB)%s", stores[i], s->chosen[i], mib(s->bytes[i]),
-		       i + 1 < WET_STORES ? "," : "\n");
+		       i + 1 < WET_KINDS ? "," : "\n");
 	if (m->partial)
 		puts("the values of the recording end in a gap");
 	if (m->read)
 		return;
+	if (m->chosen.executed_bytes && m->chosen.stored)
+		printf("values: stored %.3f MB, executed again %.3f MB, %.1f ns a step\n",
+		       mib(m->chosen.stored), mib(m->chosen.executed_bytes), m->chosen.step_ns);
 	printf("made in %.2f s, compressed and walked in %.2f s; a step of a predictor %.1f ns, of "
 	       "a "
 	       "block %.1f ns\n",
@@ -401,6 +406,7 @@ static const struct option options[] = {
 	{"machine", no_argument, NULL, 'm'},	  {"output", required_argument, NULL, 'o'},
 	{"stats", no_argument, NULL, 's'},	  {"blocks", no_argument, NULL, 'b'},
 	{"values", required_argument, NULL, 'v'}, {"depends", required_argument, NULL, 'd'},
+	{"streams", required_argument, NULL, 'S'},
 	{"times", required_argument, NULL, 't'},  {"backward", no_argument, NULL, 'B'},
 	{"limit", required_argument, NULL, 'l'},  {"format", required_argument, NULL, 'f'},
 	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
@@ -437,6 +443,12 @@ static int take_option(struct wet_options *o, int opt)
 			return command_usage("wet", "--%s: '%s' is no address",
 					     opt == 'v' ? "values" : "depends", optarg);
 		return 0;
+	case 'S':
+		o->streams = true;
+		o->how = !strcmp(optarg, "stored") ? WET_STORED : WET_EXECUTED;
+		if (o->how == WET_EXECUTED && strcmp(optarg, "executed") != 0)
+			return command_usage("wet", "no streams '%s' (stored, executed)", optarg);
+		return 0;
 	case 't':
 		if (!read_range(optarg, &o->asked.from, &o->asked.to))
 			return command_usage("wet", "--times: '%s' is no FROM:TO", optarg);
@@ -472,9 +484,11 @@ static int check_together(const struct wet_options *o, bool folder)
 		       o->asked.to != UINT64_MAX))
 		return command_usage("wet", "a file is asked, not a recording: pugmark wet -o FILE "
 					    "DIR writes one");
-	if (!folder && (o->window || o->output))
-		return command_usage(
-			"wet", "--window and -o go with a recording: '%s' is no folder", o->dir);
+	if (!folder && (o->window || o->output || o->streams))
+		return command_usage("wet",
+				     "--window, --streams and -o go with a recording: '%s' is no "
+				     "folder",
+				     o->dir);
 	if (o->asked.backward && o->question != ASK_BLOCKS)
 		return command_usage("wet", "--backward goes with --blocks");
 	if (o->stats && o->question != ASK_SIZES)

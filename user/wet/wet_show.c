@@ -3,6 +3,8 @@
  * nodes, whose executions are merged in the order of time. */
 #include "user/wet/wet_show.h"
 
+#include "offline/wet/values.h"
+
 #include "user/cli/printable.h"
 #include "user/wet/wet_walk.h"
 
@@ -91,13 +93,15 @@ struct at_node {
 	struct wet_cursor *times, *pattern; /* pattern NULL: always the first tuple */
 	uint64_t next;			    /* timestamp of the next execution; 0: none */
 	uint64_t execution;		    /* its number */
-	uint32_t n_values;
+	uint32_t n_values, first_value; /* of the node's */
+	bool executed;			/* by values, and not from the streams */
 	struct wet_cursor *uvals[8];
 };
 
 struct instruction {
 	struct at_node *at;
 	uint32_t n;
+	struct wet_values *values; /* NULL: nobody needs it */
 };
 
 enum { VALUES_MOST = 8 };
@@ -111,6 +115,7 @@ static void instruction_deinit(struct instruction *in)
 			wet_cursor_free(in->at[i].uvals[k]);
 	}
 	free(in->at);
+	wet_values_free(in->values);
 }
 
 /* Opens the stream of value @value of the node, the @k-th of the statement's. */
@@ -128,6 +133,9 @@ static int open_value(const struct wet_file *f, const struct wet_file_node *n, u
 			continue;
 		}
 		/* All values of a statement are of one group. */
+		at->executed = g->executed;
+		if (g->executed)
+			return 0;
 		if (g->pattern != WET_NONE && !at->pattern)
 			err = wet_file_stream(f, g->pattern, &at->pattern);
 		return err ? err : wet_file_stream(f, g->uvals + (place - first), &at->uvals[k]);
@@ -143,6 +151,7 @@ static int open_values(const struct wet_file *f, struct at_node *at)
 	int err = 0;
 	for (uint32_t i = n->first_stmt; i < at->stmt; i++)
 		value += f->stmts[i].n_results;
+	at->first_value = value;
 	at->n_values = s->n_results < VALUES_MOST ? s->n_results : VALUES_MOST;
 	for (uint32_t k = 0; k < at->n_values && !err; k++)
 		err = open_value(f, n, value + k, k, at);
@@ -175,6 +184,8 @@ static int find_instruction(const struct wet_file *f, const struct wet_asked *a,
 		err = wet_file_stream(f, f->nodes[f->stmts[i].node].times, &at->times);
 		if (!err)
 			err = open_values(f, at);
+		if (!err && at->executed && !in->values)
+			err = wet_values_open(f, &in->values);
 		if (!err)
 			err = pass_execution(at);
 	}
@@ -197,9 +208,12 @@ static struct at_node *earliest(const struct instruction *in)
 	return first;
 }
 
-static bool read_value(struct at_node *at, uint32_t k, uint64_t *value)
+static bool read_value(const struct instruction *in, struct at_node *at, uint32_t k,
+		       uint64_t *value)
 {
 	uint64_t tuple = 0;
+	if (at->executed)
+		return !wet_values_at(in->values, at->next, at->first_value + k, value);
 	if (at->pattern &&
 	    (!wet_cursor_seek(at->pattern, at->execution) || !wet_cursor_next(at->pattern, &tuple)))
 		return false;
@@ -224,7 +238,7 @@ int wet_show_values(const struct wet_file *f, const struct wet_asked *a, struct 
 				       : "%s%12" PRIu64 " ",
 			       a->json && shown ? "," : "", at->next);
 			for (uint32_t k = 0; k < at->n_values && !err; k++) {
-				err = read_value(at, k, &v) ? 0 : -EBADMSG;
+				err = read_value(&in, at, k, &v) ? 0 : -EBADMSG;
 				if (err)
 					break;
 				printf(a->json ? "%s\"0x%" PRIx64 "\"" : "%s 0x%" PRIx64,

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* choose.c: see choose.h. What a step costs is measured, of the first block. */
+#include "offline/wet/choose.h"
+
+#include "offline/wet/packing.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* Of this thread alone: a block takes long enough for others to come in between. */
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int add_stored(void *ctx, enum wet_stream_of of, enum wet_store store,
+		      const struct bytes *stored)
+{
+	uint64_t *all = ctx;
+	(void)of, (void)store;
+	*all += stored->len;
+	return 0;
+}
+
+/* Executes the first block again. 0, or it cannot be. */
+static int measure(const struct noted *noted, double *step_ns)
+{
+	struct again *a =
+		again_new(noted->blocks, noted->n, noted->addrs, noted->pages, noted->n_pages);
+	const uint64_t *results;
+	double start = now();
+	int err = a ? again_results(a, 0, &results) : -ENOMEM;
+	*step_ns = 1e9 * (now() - start) / (double)(noted->blocks[0].n_results + 1);
+	again_free(a);
+	return err;
+}
+
+/* Whether there is a block for each cut but the last, and its results are the graph's values. */
+static bool is_of(const struct noted *noted, const struct wet_graph *graph)
+{
+	const struct bytes *executions;
+	uint32_t n;
+	const struct wet_cut *cuts = wet_graph_cuts(graph, &n, &executions);
+	bool is = noted->n && n == noted->n + 1;
+	for (uint32_t i = 0; i < noted->n && is; i++)
+		is = cuts[i + 1].values - cuts[i].values == noted->blocks[i].n_results;
+	return is;
+}
+
+int wet_choose(struct wet_graph *graph, const struct noted *noted, enum wet_how how,
+	       struct wet_chosen *out)
+{
+	double steps[2];
+	int err = 0;
+	*out = (struct wet_chosen){0};
+	if (!noted || how == WET_STORED || !is_of(noted, graph) || measure(noted, &out->step_ns))
+		return 0;
+	for (uint32_t i = 0; i < noted->n; i++)
+		out->executed_bytes += noted->blocks[i].len;
+	if (how == WET_BEST)
+		err = wet_pack(graph, true, add_stored, &out->stored, steps);
+	if (err)
+		return err;
+	out->executed = how == WET_EXECUTED || (double)out->executed_bytes * out->step_ns <
+						       (double)out->stored * steps[1];
+	if (out->executed)
+		wet_graph_execute(graph);
+	return 0;
+}
