@@ -20,13 +20,25 @@ static uint64_t parts(const uint8_t starts[4], unsigned size, unsigned off, unsi
 struct dep_units dep_units_gpr(unsigned reg, unsigned off, unsigned len)
 {
 	static const uint8_t starts[4] = {0, 1, 2, 4};
-	return (struct dep_units){{parts(starts, 8, off, len) << 4 * reg, 0, 0}};
+	return (struct dep_units){{parts(starts, 8, off, len) << 4 * reg}};
+}
+
+/* A row from the seventeenth on is a unit, but of masks each register. */
+static struct dep_units wide_units(unsigned row, unsigned off)
+{
+	enum { MASK_BYTES = 8, OF_ROW = VALUE_ROW / MASK_BYTES };
+	unsigned bit = row - VALUE_VECS;
+	if (row >= VALUE_MASKS)
+		bit = VALUE_MASKS - VALUE_VECS + (row - VALUE_MASKS) * OF_ROW + off / MASK_BYTES;
+	return (struct dep_units){.w[DEP_WORD_WIDE] = (uint64_t)1 << bit};
 }
 
 struct dep_units dep_units_vec(unsigned reg, unsigned off, unsigned len)
 {
+	if (reg >= VALUE_VECS)
+		return wide_units(reg, off);
 	static const uint8_t starts[4] = {0, 4, 8, 16};
-	return (struct dep_units){{0, parts(starts, 32, off, len) << 4 * reg, 0}};
+	return (struct dep_units){{0, parts(starts, 32, off, len) << 4 * reg}};
 }
 
 static struct dep_units flags_of(uint16_t mask)
@@ -42,7 +54,7 @@ static struct dep_units flags_of(uint16_t mask)
 
 static struct dep_units rest(unsigned bit)
 {
-	return (struct dep_units){{0, 0, (uint64_t)1 << bit}};
+	return (struct dep_units){.w[DEP_WORD_REST] = (uint64_t)1 << bit};
 }
 
 /* Shifts by cl leave the flags as they are where it is zero. */
@@ -192,6 +204,9 @@ static void describe(struct dep_insn *d, const struct value_insn *insn)
 			break;
 		}
 	}
+	struct dep_units zeros = {.w[DEP_WORD_WIDE] = insn->no_tops};
+	dep_units_add(&d->writes, &zeros);
+	dep_units_add(&d->kills, &zeros);
 	d->string = insn->kind == VALUE_INSN_STRING;
 	d->predicate = insn->kind == VALUE_INSN_JCC || insn->kind == VALUE_INSN_JUMP_IND;
 	d->direction = insn->mnemonic == ZYDIS_MNEMONIC_STD   ? -1

@@ -3,8 +3,9 @@
  * units that no instruction touches in part, memory operands in the order of the trace.
  *
  * Units: of a general register bytes 0, 1, 2 to 3, 4 to 7; of a vector register bytes 0 to 3, 4 to
- * 7, 8 to 15, 16 to 31; each flag; the x87 stack as a whole; the direction flag. The exception
- * flags of MXCSR, which every SSE instruction touches, are left out: MXCSR is what ldmxcsr loads.
+ * 7, 8 to 15, 16 to 31; of AVX-512 each row (state.h) and each mask register; each flag; the x87
+ * stack as a whole; the direction flag. The exception flags of MXCSR, which every SSE instruction
+ * touches, are left out: MXCSR is what ldmxcsr loads.
  *
  * Reads are of two kinds: *data*, which the result is computed from, and *address*, which says
  * where a memory operand lies. The stack pointer of push, pop, call, ret and leave is moved apart
@@ -16,10 +17,11 @@
 #include "offline/eval/machine.h"
 
 enum {
-	DEP_WORDS = 3,
+	DEP_WORDS = 4,
 	DEP_WORD_GPR = 0,
 	DEP_WORD_VEC = 1,
 	DEP_WORD_REST = 2, /* bits 0 to 5: CF, PF, AF, ZF, SF, OF */
+	DEP_WORD_WIDE = 3, /* rows from 16 on, then masks */
 	DEP_BIT_X87 = 6,
 	DEP_BIT_MXCSR = 7,
 	DEP_BIT_DF = 8,
@@ -32,12 +34,13 @@ struct dep_units {
 
 static inline bool dep_units_any(const struct dep_units *u)
 {
-	return u->w[0] | u->w[1] | u->w[2];
+	return u->w[0] | u->w[1] | u->w[2] | u->w[3];
 }
 
 static inline bool dep_units_meet(const struct dep_units *a, const struct dep_units *b)
 {
-	return (a->w[0] & b->w[0]) | (a->w[1] & b->w[1]) | (a->w[2] & b->w[2]);
+	return (a->w[0] & b->w[0]) | (a->w[1] & b->w[1]) | (a->w[2] & b->w[2]) |
+	       (a->w[3] & b->w[3]);
 }
 
 static inline void dep_units_add(struct dep_units *to, const struct dep_units *more)

@@ -189,6 +189,8 @@ static bool run_stub(struct value_machine *m, const struct value_op *op)
 		return false;
 	if (use->points && !m->loose) /* not all that it stores is known */
 		return false;
+	for (unsigned rows = use->tops & s->no_tops; rows; rows &= rows - 1)
+		memset(s->vec[VALUE_TOPS + __builtin_ctz(rows)], 0, VALUE_ROW);
 	s->mxcsr_run = s->mxcsr;
 	use->fn(s, m->buffer);
 	if (use->mxcsr)

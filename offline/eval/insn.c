@@ -120,6 +120,13 @@ static bool repeats(const ZydisDecodedInstruction *zi)
 	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 }
 
+/* Whether only the elements that a mask register chooses are written, and the others stay. */
+static bool merges(const ZydisDecodedInstruction *zi)
+{
+	return zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX &&
+	       zi->avx.mask.mode == ZYDIS_MASK_MODE_MERGING;
+}
+
 static void add_memory(struct value_insn *insn, const ZydisDecodedInstruction *zi,
 		       const ZydisDecodedOperand *ops, const ZydisDecodedOperand *op)
 {
@@ -156,7 +163,7 @@ static void add_memory(struct value_insn *insn, const ZydisDecodedInstruction *z
 	a->write = p->write;
 	a->conditional = p->write && !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
 	/* The rest stays; what a string instruction does not come to is no operand of it. */
-	if ((a->conditional && !repeats(zi)) || writes_in_part(zi))
+	if ((a->conditional && !repeats(zi)) || writes_in_part(zi) || (p->write && merges(zi)))
 		a->read = p->read = true;
 }
 
@@ -233,6 +240,47 @@ static bool is_high_half(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 	}
 }
 
+/* @off and @len of row @row, read and written. */
+static void add_row(struct value_insn *insn, unsigned row, unsigned off, unsigned len, bool read,
+		    bool write)
+{
+	struct value_access *a = add(insn, VALUE_ACCESS_VEC, row, off, len);
+	a->read = read;
+	a->write = write;
+}
+
+/* A vector register of an instruction with EVEX, which reads it as a whole and writes all of it:
+ * what is above the operand becomes zeros. */
+static void add_wide(struct value_insn *insn, const ZydisDecodedInstruction *zi,
+		     const ZydisDecodedOperand *op, unsigned bytes)
+{
+	unsigned id = ZydisRegisterGetId(op->reg.value);
+	bool lower = id < VALUE_VECS, whole = bytes == 2 * VALUE_ROW;
+	unsigned row = lower ? id : VALUE_MORE + id - VALUE_VECS, top = row + VALUE_TOPS;
+	if (is_read(op) || merges(zi)) {
+		add_row(insn, row, 0, whole ? VALUE_ROW : bytes, true, false);
+		if (whole)
+			add_row(insn, top, 0, VALUE_ROW, true, false);
+	}
+	if (!is_written(op))
+		return;
+	add_row(insn, row, 0, VALUE_ROW, false, true);
+	if (whole || !lower)
+		add_row(insn, top, 0, VALUE_ROW, false, true);
+	else
+		insn->no_tops |= 1 << id;
+}
+
+/* A mask register. Number 0 as a mask is none. */
+static void add_mask(struct value_insn *insn, const ZydisDecodedOperand *op)
+{
+	enum { BYTES = 8, OF_ROW = VALUE_ROW / BYTES };
+	unsigned id = ZydisRegisterGetId(op->reg.value);
+	if (id || op->encoding != ZYDIS_OPERAND_ENCODING_MASK)
+		add_row(insn, VALUE_MASKS + id / OF_ROW, id % OF_ROW * BYTES, BYTES, is_read(op),
+			is_written(op));
+}
+
 static void add_register(struct value_insn *insn, const ZydisDecodedInstruction *zi,
 			 const ZydisDecodedOperand *op)
 {
@@ -259,8 +307,10 @@ static void add_register(struct value_insn *insn, const ZydisDecodedInstruction 
 	} else if (class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM ||
 		   class == ZYDIS_REGCLASS_ZMM) {
 		uint8_t size = class == ZYDIS_REGCLASS_XMM ? 16 : 32;
-		if (ZydisRegisterGetId(reg) >= 16)
-			return; /* of AVX-512, which nothing here computes */
+		if (zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) {
+			add_wide(insn, zi, op, class == ZYDIS_REGCLASS_ZMM ? 64 : size);
+			return;
+		}
 		/* A read of fewer bytes than the register has: movss, movq and their like. */
 		uint8_t used = op->size && op->size / 8 < size ? op->size / 8 : size;
 		if (is_written(op) && !is_read(op) && used < 16 && clears_rest(zi))
@@ -274,6 +324,7 @@ static void add_register(struct value_insn *insn, const ZydisDecodedInstruction 
 			return;
 		}
 		bool upper = zi->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && is_written(op);
+		insn->no_tops |= upper ? 1 << ZydisRegisterGetId(reg) : 0;
 		a = add(insn, VALUE_ACCESS_VEC, ZydisRegisterGetId(reg), off, used);
 		if (upper && is_read(op)) {
 			a->read = true;
@@ -283,6 +334,9 @@ static void add_register(struct value_insn *insn, const ZydisDecodedInstruction 
 		}
 		if (upper)
 			a->len = 32;
+	} else if (class == ZYDIS_REGCLASS_MASK) {
+		add_mask(insn, op);
+		return;
 	} else if (class == ZYDIS_REGCLASS_X87 || class == ZYDIS_REGCLASS_MMX ||
 		   reg == ZYDIS_REGISTER_X87CONTROL || reg == ZYDIS_REGISTER_X87STATUS ||
 		   reg == ZYDIS_REGISTER_X87TAG) {
@@ -311,11 +365,29 @@ bool value_insn_rounds(const ZydisDecodedInstruction *zi)
 	case ZYDIS_EXCEPTION_CLASS_AVX2:
 	case ZYDIS_EXCEPTION_CLASS_AVX3:
 	case ZYDIS_EXCEPTION_CLASS_AVX11:
+	case ZYDIS_EXCEPTION_CLASS_E2:
+	case ZYDIS_EXCEPTION_CLASS_E2NF:
+	case ZYDIS_EXCEPTION_CLASS_E3:
+	case ZYDIS_EXCEPTION_CLASS_E3NF:
+	case ZYDIS_EXCEPTION_CLASS_E11:
+	case ZYDIS_EXCEPTION_CLASS_E11NF:
 		return true;
 	default:
 		break;
 	}
-	switch (zi->mnemonic) { /* of MMX registers */
+	switch (zi->mnemonic) { /* of MMX registers; and what takes denormals as MXCSR says */
+	case ZYDIS_MNEMONIC_VRCP14PS:
+	case ZYDIS_MNEMONIC_VRCP14PD:
+	case ZYDIS_MNEMONIC_VRCP14SS:
+	case ZYDIS_MNEMONIC_VRCP14SD:
+	case ZYDIS_MNEMONIC_VRSQRT14PS:
+	case ZYDIS_MNEMONIC_VRSQRT14PD:
+	case ZYDIS_MNEMONIC_VRSQRT14SS:
+	case ZYDIS_MNEMONIC_VRSQRT14SD:
+	case ZYDIS_MNEMONIC_VFPCLASSPS:
+	case ZYDIS_MNEMONIC_VFPCLASSPD:
+	case ZYDIS_MNEMONIC_VFPCLASSSS:
+	case ZYDIS_MNEMONIC_VFPCLASSSD:
 	case ZYDIS_MNEMONIC_CVTPI2PS:
 	case ZYDIS_MNEMONIC_CVTPI2PD:
 	case ZYDIS_MNEMONIC_CVTPS2PI:

@@ -22,8 +22,8 @@ enum value_access_kind {
 
 struct value_access {
 	uint8_t kind;
-	uint8_t reg;
-	uint8_t off, len; /* bytes of the register */
+	uint8_t reg;	  /* VEC: a row of value_state.vec */
+	uint8_t off, len; /* bytes of the register, or row */
 	uint16_t mask;
 	bool read, write;
 	bool address;	  /* read to compute the address of a memory operand */
@@ -81,6 +81,7 @@ struct value_insn {
 	uint8_t condition; /* of SELECT: as the low four bits of a cmov's opcode say it */
 	bool computed;	   /* the evaluator has semantics for it */
 	bool scatters;	   /* writes to places that are not among its operands */
+	uint16_t no_tops;  /* of the registers that it writes: value_state.no_tops */
 	uint8_t n_mem;
 	uint8_t n_access;
 	uint16_t first_op;		/* in its block */

@@ -11,6 +11,8 @@ static uint64_t bits_of(const struct value_access *a)
 	case VALUE_ACCESS_GPR:
 		return one << a->reg;
 	case VALUE_ACCESS_VEC:
+		if (a->reg >= VALUE_VECS)
+			return one << VALUE_BIT_WIDE;
 		return (a->off < 16 ? one << (VALUE_BIT_VEC + a->reg) : 0) |
 		       (a->off + a->len > 16 ? one << (VALUE_BIT_HIGH + a->reg) : 0);
 	case VALUE_ACCESS_FLAGS:
@@ -37,7 +39,7 @@ static bool defines_whole(const struct value_access *a)
 	case VALUE_ACCESS_GPR:
 		return a->len == 8;
 	case VALUE_ACCESS_VEC:
-		return a->len == 16 || a->len == 32;
+		return a->reg < VALUE_VECS && (a->len == 16 || a->len == 32);
 	case VALUE_ACCESS_FLAGS:
 		return a->mask == VALUE_FLAGS;
 	case VALUE_ACCESS_X87:

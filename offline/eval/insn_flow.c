@@ -19,6 +19,8 @@ static bool is_zeroing(const ZydisDecodedInstruction *zi, const ZydisDecodedOper
 	case ZYDIS_MNEMONIC_VPXOR:
 	case ZYDIS_MNEMONIC_VXORPS:
 	case ZYDIS_MNEMONIC_VXORPD:
+	case ZYDIS_MNEMONIC_VPXORD:
+	case ZYDIS_MNEMONIC_VPXORQ:
 		break;
 	default:
 		return false;
@@ -141,6 +143,9 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    ZydisRegisterGetClass(ops[i].reg.value) == ZYDIS_REGCLASS_MMX)
 			return VALUE_FLOW_ALL; /* the stack that they are in is known as a whole */
+	bool evex = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
+	if (evex && zi->avx.mask.mode != ZYDIS_MASK_MODE_DISABLED)
+		return VALUE_FLOW_ALL; /* the mask chooses */
 	if (zi->meta.category == ZYDIS_CATEGORY_CMOV)
 		return VALUE_FLOW_SELECT;
 	switch (zi->mnemonic) {
@@ -162,12 +167,20 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 	case ZYDIS_MNEMONIC_VMOVUPD:
 	case ZYDIS_MNEMONIC_VMOVDQA:
 	case ZYDIS_MNEMONIC_VMOVDQU:
+	case ZYDIS_MNEMONIC_VMOVDQU8:
+	case ZYDIS_MNEMONIC_VMOVDQU16:
+	case ZYDIS_MNEMONIC_VMOVDQU32:
+	case ZYDIS_MNEMONIC_VMOVDQU64:
+	case ZYDIS_MNEMONIC_VMOVDQA32:
+	case ZYDIS_MNEMONIC_VMOVDQA64:
 		return VALUE_FLOW_COPY;
 	case ZYDIS_MNEMONIC_MOVZX: /* the rest is zeros, and exact */
 		return VALUE_FLOW_COPY;
 	default:
 		if (is_zeroing(zi, ops))
 			return VALUE_FLOW_FRESH;
+		if (evex) /* a register is more than one access */
+			return VALUE_FLOW_ALL;
 		return moves_bytes(zi->mnemonic) || moves_bits(zi, ops)
 			       ? VALUE_FLOW_MOVED
 			       : flow_of_bytes(zi->mnemonic);

@@ -4,6 +4,21 @@
 
 #include <string.h>
 
+/* The rows of VALUE_BIT_WIDE say themselves what they are worth. */
+static void open_rows(struct value_machine *m)
+{
+	enum { BYTES = (VALUE_ROWS - VALUE_VECS) * VALUE_ROW };
+	struct value_known *k = &m->known;
+	if (!(k->inexact >> VALUE_BIT_WIDE & 1))
+		memset(k->vec[VALUE_VECS], VALUE_EXACT, BYTES);
+	for (unsigned row = VALUE_TOPS; row < VALUE_MORE; row++)
+		if (value_has_no_top(&m->state, row)) {
+			memset(m->state.vec[row], 0, VALUE_ROW);
+			memset(k->vec[row], VALUE_EXACT, VALUE_ROW);
+		}
+	m->state.no_tops = 0;
+}
+
 void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 {
 	struct value_known *k = &m->known;
@@ -18,6 +33,10 @@ void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 			memset(k->vec[i], quality, 16);
 		if (high)
 			memset(k->vec[i] + 16, quality, 16);
+	}
+	if (bits >> VALUE_BIT_WIDE & 1) {
+		open_rows(m);
+		memset(k->vec[VALUE_VECS], quality, (VALUE_ROWS - VALUE_VECS) * VALUE_ROW);
 	}
 	k->flags = bits >> VALUE_BIT_FLAGS & 1 ? quality : k->flags;
 	k->x87 = bits >> VALUE_BIT_X87 & 1 ? quality : k->x87;
@@ -49,6 +68,10 @@ void value_doubt(struct value_machine *m, uint64_t bits)
 			doubt_bytes(k->vec[i], 16, k->inexact >> low & 1);
 		if (bits >> high & 1)
 			doubt_bytes(k->vec[i] + 16, 16, k->inexact >> high & 1);
+	}
+	if (bits >> VALUE_BIT_WIDE & 1) {
+		open_rows(m);
+		doubt_bytes(k->vec[VALUE_VECS], (VALUE_ROWS - VALUE_VECS) * VALUE_ROW, true);
 	}
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (bits >> (VALUE_BIT_FLAGS + i) & 1)
@@ -96,6 +119,8 @@ uint8_t value_quality(const struct value_machine *m, uint64_t bits)
 	q[VALUE_BIT_MXCSR] = bits >> VALUE_BIT_MXCSR & 1 ? k->mxcsr : 0;
 	q[VALUE_BIT_DF] = bits >> VALUE_BIT_DF & 1 ? k->df : 0;
 	q[VALUE_BIT_STICKY] = bits >> VALUE_BIT_STICKY & 1 ? k->sticky : 0;
+	if (bits >> VALUE_BIT_WIDE & 1)
+		q[VALUE_BIT_WIDE] = value_wide_quality(&m->state, k);
 	uint8_t worst = worst_of(q, sizeof(q));
 	return m->memory && m->memory->supposed && !worst ? VALUE_ASSUMED : worst;
 }

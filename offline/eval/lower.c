@@ -18,6 +18,9 @@ static void stub(struct lowering *l)
 	for (int i = 0; i < insn->n_access; i++) {
 		use->x87 |= insn->access[i].kind == VALUE_ACCESS_X87;
 		use->mxcsr |= insn->access[i].kind == VALUE_ACCESS_MXCSR;
+		if (insn->access[i].kind == VALUE_ACCESS_VEC && insn->access[i].reg >= VALUE_TOPS &&
+		    insn->access[i].reg < VALUE_MORE)
+			use->tops |= 1 << (insn->access[i].reg - VALUE_TOPS);
 	}
 	use->x87 |= l->zi->meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
 		    l->zi->meta.isa_ext == ZYDIS_ISA_EXT_MMX;

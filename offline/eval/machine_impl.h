@@ -35,7 +35,8 @@ enum value_log { LOG_NOTHING, LOG_ALL, LOG_GPR = 2 };
 /* What a stub operation refers to. */
 struct value_stub_use {
 	value_stub_fn *fn;
-	uint16_t len; /* of the memory operand, 0: none */
+	uint16_t len;  /* of the memory operand, 0: none */
+	uint16_t tops; /* rows of value_state.vec that it reads or writes: bits as in no_tops */
 	bool load, store, mxcsr, x87, points;
 };
 

@@ -49,6 +49,7 @@ static void note_register(struct step *s, const struct value_access *a, uint8_t 
 	const struct value_known *k = &s->m->known;
 	unsigned bit = a->kind == VALUE_ACCESS_GPR   ? a->reg
 		       : a->kind != VALUE_ACCESS_VEC ? others[a->kind]
+		       : a->reg >= VALUE_VECS	     ? VALUE_BIT_WIDE
 		       : a->off < 16		     ? VALUE_BIT_VEC + a->reg
 						     : VALUE_BIT_HIGH + a->reg;
 	bool forgotten = k->forgotten & k->inexact & (uint64_t)1 << bit;
@@ -164,28 +165,33 @@ static uint8_t put_all(struct step *s, uint8_t quality)
 	return all;
 }
 
-/* Byte by byte from the only source to the only destination. */
+/* Byte by byte from the only source to the only destination, which may be rows. */
 static void put_copy(struct step *s, const uint8_t *source, size_t n)
 {
-	uint8_t q[MEMORY_MAX] = {0};
+	uint8_t q[2 * MEMORY_MAX] = {0};
+	size_t at = 0;
 	for (size_t i = 0; i < n; i++)
 		q[i] = worse(source[i], s->address);
 	for (int i = 0; i < s->insn->n_access; i++) {
 		const struct value_access *a = &s->insn->access[i];
-		if (a->write && !(a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->read))
-			value_step_put(s, a, q);
+		if (!a->write || (a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->read))
+			continue;
+		value_step_put(s, a, q + at);
+		at += a->kind == VALUE_ACCESS_VEC ? a->len : 0;
 	}
 }
 
 static size_t copy_source(const struct step *s, uint8_t q[MEMORY_MAX])
 {
+	size_t n = 0;
 	for (int i = 0; i < s->insn->n_access; i++) {
 		const struct value_access *a = &s->insn->access[i];
 		if (a->read && !a->address &&
-		    !(a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->write))
-			return value_step_get(s, a, q);
+		    !(a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->write) &&
+		    (!n || a->kind == VALUE_ACCESS_VEC))
+			n += value_step_get(s, a, q + n);
 	}
-	return 0;
+	return n;
 }
 
 /* Where an instruction last was is stored by fnstenv and fnsave, and is not followed here. */
@@ -277,8 +283,10 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		       (s.address == VALUE_ASSUMED && writes_memory(insn));
 	uint8_t source[MEMORY_MAX], out = insn->computed ? s.in : VALUE_UNKNOWN;
 	size_t n = insn->flow == VALUE_FLOW_COPY ? copy_source(&s, source) : 0;
-	if (!insn->computed)
+	if (!insn->computed) {
 		note_reason(&s, VALUE_UNKNOWN, VALUE_OF_NO_SEMANTICS, 0);
+		m->state.no_tops |= insn->no_tops;
+	}
 	m->loose = true;
 	m->guessing = s.address == VALUE_UNKNOWN || out == VALUE_UNKNOWN;
 	bool by_bytes = insn->computed && value_step_worth(&s, b, source);

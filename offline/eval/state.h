@@ -38,6 +38,18 @@ enum {
 	VALUE_FLAGS = VALUE_CF | VALUE_PF | VALUE_AF | VALUE_ZF | VALUE_SF | VALUE_OF,
 };
 
+/* The 32 vector registers of AVX-512 as rows of 32 bytes, an index into value_state.vec each: first
+ * the lower halves of zmm0 to zmm15, which are ymm0 to ymm15; then mask registers, four a row. */
+enum {
+	VALUE_VECS = 16,
+	VALUE_TOPS = 16,      /* upper halves of zmm0 to zmm15 */
+	VALUE_MORE = 32,      /* lower halves of zmm16 to zmm31 */
+	VALUE_MORE_TOPS = 48, /* and upper ones */
+	VALUE_MASKS = 64,     /* k0 to k7 */
+	VALUE_ROWS = 66,
+	VALUE_ROW = 32, /* bytes */
+};
+
 /* One bit for each register that can be known or not: 0 to 15 general, then the halves of the
  * vector registers apart, because instructions without VEX leave the upper half alone. */
 enum {
@@ -48,7 +60,8 @@ enum {
 	VALUE_BIT_MXCSR = 50, /* what it decides: rounding, masks, denormals */
 	VALUE_BIT_DF = 51,
 	VALUE_BIT_STICKY = 52, /* the exceptions that MXCSR remembers */
-	VALUE_BITS_USED = 53,
+	VALUE_BIT_WIDE = 53,   /* all rows of value_state.vec behind the first sixteen together */
+	VALUE_BITS_USED = 54,
 };
 #define VALUE_BITS_ALL (((uint64_t)1 << VALUE_BITS_USED) - 1)
 
@@ -60,21 +73,42 @@ struct value_state {
 	uint32_t mxcsr_run;  /* for stubs: with all exceptions masked */
 	uint32_t mxcsr_host; /* for stubs: the evaluator's own */
 	uint32_t df;	     /* 0 or 1 */
-	uint8_t vec[16][32] __attribute__((aligned(64)));
+	/* One bit each of zmm0 to zmm15: the upper half is zeros, whatever its row has, as the last
+	 * instruction that wrote the register was one of VEX, or narrower. */
+	uint16_t no_tops;
+	uint8_t vec[VALUE_ROWS][VALUE_ROW] __attribute__((aligned(64)));
 	uint8_t fx[512] __attribute__((aligned(64))); /* FXSAVE; of it the x87 part alone */
 };
 
 /* Qualities (memory.h), a byte each; the bit of a register is in @inexact if any of its bytes is
- * not exact. Where the bit is clear, the bytes here mean nothing. */
+ * not exact. Where the bit is clear, the bytes here mean nothing. Of VALUE_BIT_WIDE they mean
+ * something for all of its rows but those that value_state.no_tops names. */
 struct value_known {
 	uint64_t inexact;
 	uint64_t forgotten; /* of them: value_forget() or value_doubt() said so, and no instruction
 			     */
 	uint64_t said[16];  /* which call of these it was, of general registers; 0: no matter */
 	uint8_t gpr[16][8];
-	uint8_t vec[16][32];
+	uint8_t vec[VALUE_ROWS][VALUE_ROW];
 	uint8_t flags, x87, mxcsr, df, sticky;
 };
+
+/* Whether @row is the upper half of a register that has none but zeros. */
+static inline bool value_has_no_top(const struct value_state *state, unsigned row)
+{
+	return row >= VALUE_TOPS && row < VALUE_MORE && state->no_tops >> (row - VALUE_TOPS) & 1;
+}
+
+/* The worst quality of the rows of VALUE_BIT_WIDE, where that bit is set. */
+static inline uint8_t value_wide_quality(const struct value_state *state,
+					 const struct value_known *known)
+{
+	uint8_t worst = 0;
+	for (unsigned row = VALUE_VECS; row < VALUE_ROWS; row++)
+		for (unsigned b = 0; b < VALUE_ROW && !value_has_no_top(state, row); b++)
+			worst = known->vec[row][b] > worst ? known->vec[row][b] : worst;
+	return worst;
+}
 
 /* RFLAGS as the processor has it (with bit 1 and IF set, as in user space) from and to the form
  * above. */

@@ -33,6 +33,13 @@ struct value_stubs {
 
 /* --- what may be executed ------------------------------------------------------------------ */
 
+static uint32_t os_states(void)
+{
+	uint32_t low, high;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return low;
+}
+
 static void look_at_processor(struct value_processor *has)
 {
 	unsigned a, b, c, d;
@@ -45,12 +52,8 @@ static void look_at_processor(struct value_processor *has)
 	has->movbe = c >> 22 & 1;
 	has->aes = c >> 25 & 1;
 	has->pclmul = c >> 1 & 1;
-	bool os = c >> 27 & 1;
-	if (os) {
-		uint32_t low, high;
-		__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-		has->avx = c >> 28 & 1 && (low & 6) == 6;
-	}
+	const uint32_t states = c >> 27 & 1 ? os_states() : 0;
+	has->avx = c >> 28 & 1 && (states & 6) == 6;
 	has->fma = has->avx && c >> 12 & 1;
 	has->f16c = has->avx && c >> 29 & 1;
 	if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
@@ -59,6 +62,14 @@ static void look_at_processor(struct value_processor *has)
 		has->bmi2 = b >> 8 & 1;
 		has->adx = b >> 19 & 1;
 		has->sha = b >> 29 & 1;
+		const uint32_t basic = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
+		has->avx512 = (states & 0xe6) == 0xe6 && (b & basic) == basic;
+		has->ifma = b >> 21 & 1;
+		has->vbmi = c >> 1 & 1;
+		has->vbmi2 = c >> 6 & 1;
+		has->vnni = c >> 11 & 1;
+		has->bitalg = c >> 12 & 1;
+		has->vpopcntdq = c >> 14 & 1;
 	}
 	if (__get_cpuid(0x80000001, &a, &b, &c, &d))
 		has->lzcnt = c >> 5 & 1;
@@ -91,6 +102,59 @@ static bool base_allowed(ZydisMnemonic mnemonic)
 		if (list[i] == mnemonic)
 			return true;
 	return false;
+}
+
+static bool avx512_allowed(const struct value_processor *has, ZydisISASet set)
+{
+	switch (set) {
+	case ZYDIS_ISA_SET_AVX512F_128:
+	case ZYDIS_ISA_SET_AVX512F_128N:
+	case ZYDIS_ISA_SET_AVX512F_256:
+	case ZYDIS_ISA_SET_AVX512F_512:
+	case ZYDIS_ISA_SET_AVX512F_KOP:
+	case ZYDIS_ISA_SET_AVX512F_SCALAR:
+	case ZYDIS_ISA_SET_AVX512BW_128:
+	case ZYDIS_ISA_SET_AVX512BW_128N:
+	case ZYDIS_ISA_SET_AVX512BW_256:
+	case ZYDIS_ISA_SET_AVX512BW_512:
+	case ZYDIS_ISA_SET_AVX512BW_KOP:
+	case ZYDIS_ISA_SET_AVX512DQ_128:
+	case ZYDIS_ISA_SET_AVX512DQ_128N:
+	case ZYDIS_ISA_SET_AVX512DQ_256:
+	case ZYDIS_ISA_SET_AVX512DQ_512:
+	case ZYDIS_ISA_SET_AVX512DQ_KOP:
+	case ZYDIS_ISA_SET_AVX512DQ_SCALAR:
+	case ZYDIS_ISA_SET_AVX512CD_128:
+	case ZYDIS_ISA_SET_AVX512CD_256:
+	case ZYDIS_ISA_SET_AVX512CD_512:
+		return has->avx512;
+	case ZYDIS_ISA_SET_AVX512_IFMA_128:
+	case ZYDIS_ISA_SET_AVX512_IFMA_256:
+	case ZYDIS_ISA_SET_AVX512_IFMA_512:
+		return has->avx512 && has->ifma;
+	case ZYDIS_ISA_SET_AVX512_VBMI_128:
+	case ZYDIS_ISA_SET_AVX512_VBMI_256:
+	case ZYDIS_ISA_SET_AVX512_VBMI_512:
+		return has->avx512 && has->vbmi;
+	case ZYDIS_ISA_SET_AVX512_VBMI2_128:
+	case ZYDIS_ISA_SET_AVX512_VBMI2_256:
+	case ZYDIS_ISA_SET_AVX512_VBMI2_512:
+		return has->avx512 && has->vbmi2;
+	case ZYDIS_ISA_SET_AVX512_VNNI_128:
+	case ZYDIS_ISA_SET_AVX512_VNNI_256:
+	case ZYDIS_ISA_SET_AVX512_VNNI_512:
+		return has->avx512 && has->vnni;
+	case ZYDIS_ISA_SET_AVX512_BITALG_128:
+	case ZYDIS_ISA_SET_AVX512_BITALG_256:
+	case ZYDIS_ISA_SET_AVX512_BITALG_512:
+		return has->avx512 && has->bitalg;
+	case ZYDIS_ISA_SET_AVX512_VPOPCNTDQ_128:
+	case ZYDIS_ISA_SET_AVX512_VPOPCNTDQ_256:
+	case ZYDIS_ISA_SET_AVX512_VPOPCNTDQ_512:
+		return has->avx512 && has->vpopcntdq;
+	default:
+		return false;
+	}
 }
 
 static bool allowed(const struct value_processor *has, const ZydisDecodedInstruction *zi)
@@ -155,6 +219,9 @@ static bool allowed(const struct value_processor *has, const ZydisDecodedInstruc
 		return has->f16c;
 	case ZYDIS_ISA_EXT_MOVBE:
 		return has->movbe;
+	case ZYDIS_ISA_EXT_AVX512EVEX:
+	case ZYDIS_ISA_EXT_AVX512VEX:
+		return avx512_allowed(has, zi->meta.isa_set);
 	default:
 		return false;
 	}
@@ -164,8 +231,10 @@ static bool allowed(const struct value_processor *has, const ZydisDecodedInstruc
 
 struct needs {
 	uint32_t gpr_in, gpr_out, vec_in, vec_out; /* one bit a register */
+	uint32_t masks_in, masks_out;
+	uint16_t no_tops, tops; /* of value_state: bits that are set, and cleared */
 	bool flags_in, flags_out, mxcsr, x87, memory;
-	bool vex;
+	bool vex, evex;
 	uint8_t state, buffer; /* S and M */
 };
 
@@ -200,9 +269,20 @@ static bool see_operand(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 		return !(bit & 1u << VALUE_RSP);
 	case ZYDIS_REGCLASS_XMM:
 	case ZYDIS_REGCLASS_YMM:
+	case ZYDIS_REGCLASS_ZMM: {
+		bool zmm = ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_ZMM;
+		bool legacy = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 		n->vec_in |= bit;
 		n->vec_out |= written ? bit : 0;
-		return bit <= 1u << 15;
+		n->tops |= written && zmm ? bit : 0;
+		n->no_tops |= written && !zmm && !legacy ? bit : 0;
+		return true;
+	}
+	case ZYDIS_REGCLASS_MASK:
+		bit = (uint32_t)1 << ZydisRegisterGetId(reg);
+		n->masks_in |= bit;
+		n->masks_out |= written ? bit : 0;
+		return true;
 	case ZYDIS_REGCLASS_X87:
 	case ZYDIS_REGCLASS_MMX:
 		n->x87 = true;
@@ -234,13 +314,15 @@ static bool see_all(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand
 {
 	memset(n, 0, sizeof(*n));
 	if (zi->address_width != 64 || (zi->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-					zi->encoding != ZYDIS_INSTRUCTION_ENCODING_VEX))
+					zi->encoding != ZYDIS_INSTRUCTION_ENCODING_VEX &&
+					zi->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX))
 		return false;
 	for (int i = 0; i < zi->operand_count; i++)
 		if (!see_operand(zi, &ops[i], n))
 			return false;
 	n->x87 |= zi->meta.isa_ext == ZYDIS_ISA_EXT_X87 || zi->meta.isa_ext == ZYDIS_ISA_EXT_MMX;
 	n->vex = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX;
+	n->evex = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
 	n->mxcsr |= value_insn_rounds(zi);
 	see_flags(zi, n);
 	/* Which bit of memory it is depends on the register: not a place of the operand's length.
@@ -307,6 +389,50 @@ static void put_vec(struct writer *w, const struct needs *n, uint8_t opcode, uns
 	put_state(w, n, reg, off);
 }
 
+/* An instruction with EVEX of 32 bytes at [S + off]: @map and @pp as its prefix has them; @wide:
+ * EVEX.512 with W1 that takes an immediate of 1, and a source that is @reg again if @source. */
+static void put_evex(struct writer *w, const struct needs *n, uint8_t map, uint8_t pp,
+		     uint8_t opcode, bool wide, bool source, unsigned reg, size_t off)
+{
+	uint8_t vvvv = source ? ~reg & 15 : 15, high = source && reg >= 16 ? 0 : 8;
+	PUT(w, 0x62,
+	    (uint8_t)((reg & 8 ? 0 : 0x80) | 0x40 | (n->state < 8 ? 0x20 : 0) |
+		      (reg & 16 ? 0 : 0x10) | map),
+	    (uint8_t)((wide ? 0x80 : 0) | vvvv << 3 | 4 | pp),
+	    (uint8_t)((wide ? 0x40 : 0x20) | high), opcode);
+	put_state(w, n, reg, off);
+	if (wide)
+		PUT(w, 1);
+}
+
+/* All 64 bytes of a vector register, from its two rows or to them: vmovups, and vinsertf64x4 or
+ * vextractf64x4. */
+static void put_zmm(struct writer *w, const struct needs *n, bool store, unsigned reg)
+{
+	size_t row = reg < VALUE_VECS ? reg : VALUE_MORE + reg - VALUE_VECS;
+	size_t off = offsetof(struct value_state, vec) + VALUE_ROW * row;
+	size_t top = off + (size_t)VALUE_ROW * VALUE_TOPS;
+	put_evex(w, n, 1, 0, store ? 0x11 : 0x10, false, false, reg, off);
+	put_evex(w, n, 3, 1, store ? 0x1b : 0x1a, true, !store, reg, top);
+}
+
+/* kmovq: 90 loads, 91 stores. */
+static void put_mask(struct writer *w, const struct needs *n, uint8_t opcode, unsigned reg)
+{
+	PUT(w, 0xc4, (uint8_t)(0x80 | 0x40 | (n->state < 8 ? 0x20 : 0) | 1), 0xf8, opcode);
+	put_state(w, n, reg,
+		  offsetof(struct value_state, vec) + (size_t)VALUE_ROW * VALUE_MASKS + 8 * reg);
+}
+
+/* or, and of a word of the state with @bits: 66 81 /1, /4. */
+static void put_word(struct writer *w, const struct needs *n, unsigned ext, size_t off,
+		     uint16_t bits)
+{
+	PUT(w, 0x66, (uint8_t)(0x40 | n->state >> 3), 0x81);
+	put_state(w, n, ext, off);
+	put(w, 2, (uint8_t *)&bits);
+}
+
 /* 0F @opcode /@ext with [S + off]. */
 static void put_0f(struct writer *w, const struct needs *n, uint8_t opcode, unsigned ext,
 		   size_t off)
@@ -333,6 +459,8 @@ static void put_instruction(struct writer *w, const struct needs *n,
 			continue;
 		if (n->memory && rex)
 			byte &= ~3; /* X and B belong to the old address */
+		if (n->memory && n->evex && i == zi->raw.evex.offset + 1u)
+			byte |= 0x60;
 		if (n->memory && vex && bytes[zi->raw.vex.offset] == 0xc4 &&
 		    i == zi->raw.vex.offset + 1u)
 			byte |= 0x60;
@@ -371,8 +499,13 @@ static void write_before(struct writer *w, const struct needs *n)
 		put_state(w, n, 0, offsetof(struct value_state, flags));
 		PUT(w, 0x04, 0x7f, 0x9e);
 	}
-	for (unsigned i = 0; i < 16; i++)
-		if (n->vec_in & 1u << i)
+	for (unsigned i = 0; i < 8; i++)
+		if (n->masks_in & 1u << i)
+			put_mask(w, n, 0x90, i);
+	for (unsigned i = 0; i < 32; i++)
+		if (n->vec_in & 1u << i && n->evex)
+			put_zmm(w, n, false, i);
+		else if (n->vec_in & 1u << i)
 			put_vec(w, n, 0x10, i);
 	for (unsigned i = 0; i < 16; i++)
 		if (n->gpr_in & 1u << i)
@@ -385,13 +518,23 @@ static void write_after(struct writer *w, const struct needs *n)
 	for (unsigned i = 0; i < 16; i++)
 		if (n->gpr_out & 1u << i)
 			put_gpr(w, n, 0x89, i);
-	for (unsigned i = 0; i < 16; i++)
-		if (n->vec_out & 1u << i)
+	for (unsigned i = 0; i < 8; i++)
+		if (n->masks_out & 1u << i)
+			put_mask(w, n, 0x91, i);
+	for (unsigned i = 0; i < 32; i++)
+		if (n->vec_out & 1u << i && n->evex)
+			put_zmm(w, n, true, i);
+		else if (n->vec_out & 1u << i)
 			put_vec(w, n, 0x11, i);
 	if (n->flags_out) { /* lahf; seto al; mov flags, ax */
 		PUT(w, 0x9f, 0x0f, 0x90, 0xc0, 0x66, (uint8_t)(0x40 | n->state >> 3), 0x89);
 		put_state(w, n, 0, offsetof(struct value_state, flags));
 	}
+	const size_t no_tops = offsetof(struct value_state, no_tops);
+	if (n->no_tops)
+		put_word(w, n, 1, no_tops, n->no_tops);
+	if (n->tops)
+		put_word(w, n, 4, no_tops, ~n->tops);
 	if (n->mxcsr) {
 		put_0f(w, n, 0xae, 3, offsetof(struct value_state, mxcsr_run));
 		put_0f(w, n, 0xae, 2, offsetof(struct value_state, mxcsr_host));
@@ -400,7 +543,7 @@ static void write_after(struct writer *w, const struct needs *n)
 		put_0f(w, n, 0xae, 0, offsetof(struct value_state, fx)); /* fxsave */
 		PUT(w, 0xdb, 0xe3);					 /* fninit */
 	}
-	if (n->vex)
+	if (n->vex || n->evex)
 		PUT(w, 0xc5, 0xf8, 0x77); /* vzeroupper */
 	uint32_t used = n->gpr_in | 1u << n->buffer;
 	for (int i = 0; i < 6; i++)

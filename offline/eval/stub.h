@@ -21,6 +21,9 @@ struct value_stubs;
 struct value_processor {
 	bool avx, avx2, fma, bmi1, bmi2, lzcnt, popcnt, adx, aes, sha, pclmul, f16c, movbe, sse42,
 		ssse3;
+	/* Of AVX-512 what all processors with it have since Skylake (F, BW, DQ, VL, CD), and more.
+	 */
+	bool avx512, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq;
 };
 
 struct value_stubs *value_stubs_new(void); /* NULL: no memory */

@@ -11,13 +11,40 @@ static void mark(struct value_known *k, unsigned bit, bool inexact)
 	k->forgotten &= ~((uint64_t)1 << bit);
 }
 
-static void get_vec(const struct value_known *k, unsigned reg, uint8_t out[32])
+/* A row behind the first sixteen, of which one bit tells. */
+static bool is_exact_row(const struct value_machine *m, unsigned row)
 {
+	return !is_inexact(&m->known, VALUE_BIT_WIDE) || value_has_no_top(&m->state, row);
+}
+
+static void get_vec(const struct value_machine *m, unsigned reg, uint8_t out[32])
+{
+	const struct value_known *k = &m->known;
 	memcpy(out, k->vec[reg], 32);
+	if (reg >= VALUE_VECS) {
+		if (is_exact_row(m, reg))
+			memset(out, VALUE_EXACT, VALUE_ROW);
+		return;
+	}
 	if (!is_inexact(k, VALUE_BIT_VEC + reg))
 		memset(out, 0, 16);
 	if (!is_inexact(k, VALUE_BIT_HIGH + reg))
 		memset(out + 16, 0, 16);
+}
+
+/* That bit becomes set with the first byte that is not exact, and clear with the last one. */
+static void put_row(struct value_machine *m, unsigned row, const uint8_t q[VALUE_ROW])
+{
+	struct value_known *k = &m->known;
+	if (row < VALUE_MORE)
+		m->state.no_tops &= ~(1 << (row - VALUE_TOPS));
+	if (!is_inexact(k, VALUE_BIT_WIDE)) {
+		if (worst(q, VALUE_ROW) == VALUE_EXACT)
+			return;
+		memset(k->vec[VALUE_VECS], VALUE_EXACT, sizeof(k->vec) - VALUE_VECS * VALUE_ROW);
+	}
+	memcpy(k->vec[row], q, VALUE_ROW);
+	mark(k, VALUE_BIT_WIDE, value_wide_quality(&m->state, k));
 }
 
 size_t value_step_get(const struct step *s, const struct value_access *a, uint8_t out[MEMORY_MAX])
@@ -31,7 +58,7 @@ size_t value_step_get(const struct step *s, const struct value_access *a, uint8_
 		memcpy(out, all + a->off, a->len);
 		return a->len;
 	case VALUE_ACCESS_VEC:
-		get_vec(k, a->reg, all);
+		get_vec(s->m, a->reg, all);
 		memcpy(out, all + a->off, a->len);
 		return a->len;
 	case VALUE_ACCESS_FLAGS:
@@ -70,8 +97,12 @@ void value_step_put(struct step *s, const struct value_access *a, const uint8_t 
 		mark(k, a->reg, worst(all, 8));
 		break;
 	case VALUE_ACCESS_VEC:
-		get_vec(k, a->reg, all);
+		get_vec(s->m, a->reg, all);
 		memcpy(all + a->off, q, a->len);
+		if (a->reg >= VALUE_VECS) {
+			put_row(s->m, a->reg, all);
+			break;
+		}
 		memcpy(k->vec[a->reg], all, 32);
 		mark(k, VALUE_BIT_VEC + a->reg, worst(all, 16));
 		mark(k, VALUE_BIT_HIGH + a->reg, worst(all + 16, 16));

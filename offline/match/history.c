@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTERS = 32, VEC = 16, COMPARED = 2 };
+enum { VEC = 16, REGISTERS = VEC + VALUE_ROWS, COMPARED = 2 };
 
 /* Who made a value, and the value where it is known. */
 struct made {

@@ -76,7 +76,11 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 	struct value_machine *m = run->machine;
 	struct value_state *s = value_machine_state(m);
 	struct value_known *k = value_machine_known(m);
-	const uint64_t halves = 0xffffffffull << VALUE_BIT_VEC;
+	/* Masks, upper halves and more registers of AVX-512: all of them are asked for, or none. */
+	const bool wide = (s->gpr[VALUE_RAX] & 0xe0) == 0xe0;
+	const size_t rows = wide ? sizeof(s->vec) : VALUE_VECS * VALUE_ROW;
+	const uint64_t halves =
+		0xffffffffull << VALUE_BIT_VEC | (wide ? 1ull << VALUE_BIT_WIDE : 0);
 	const uint64_t control = 1ull << VALUE_BIT_MXCSR | 1ull << VALUE_BIT_STICKY;
 	uint64_t addr = insn->n_mem ? value_place_address(&insn->mem[0], s) : 0;
 	if (insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC || insn->mnemonic == ZYDIS_MNEMONIC_XSAVE) {
@@ -89,6 +93,7 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 		to->mxcsr = s->mxcsr;
 		to->control = value_quality(m, 1ull << VALUE_BIT_MXCSR);
 		to->sticky = value_quality(m, 1ull << VALUE_BIT_STICKY);
+		to->no_tops = s->no_tops;
 		memcpy(to->vec, s->vec, sizeof(to->vec));
 		memcpy(to->known, k->vec, sizeof(to->known));
 		save_area(run, addr, insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC);
@@ -100,9 +105,10 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 		value_forget(m, 1ull << VALUE_BIT_X87, VALUE_UNKNOWN);
 	for (unsigned i = 0; i < SAVES; i++)
 		if (run->saves[i].addr == addr) {
-			memcpy(s->vec, run->saves[i].vec, sizeof(s->vec));
-			memcpy(k->vec, run->saves[i].known, sizeof(k->vec));
+			memcpy(s->vec, run->saves[i].vec, rows);
+			memcpy(k->vec, run->saves[i].known, rows);
 			k->inexact = (k->inexact & ~halves) | (run->saves[i].inexact & halves);
+			s->no_tops = wide ? run->saves[i].no_tops : s->no_tops;
 			s->mxcsr = run->saves[i].mxcsr;
 			value_forget(m, 1ull << VALUE_BIT_MXCSR, run->saves[i].control);
 			value_forget(m, 1ull << VALUE_BIT_STICKY, run->saves[i].sticky);

@@ -375,7 +375,7 @@ void import_clobber(struct value_machine *m)
 
 	value_forget(m,
 		     general | 0xffffull << VALUE_BIT_VEC | 0xffffull << VALUE_BIT_HIGH |
-			     1ull << VALUE_BIT_FLAGS,
+			     1ull << VALUE_BIT_WIDE | 1ull << VALUE_BIT_FLAGS,
 		     VALUE_UNKNOWN);
 }
 

@@ -87,7 +87,8 @@ struct run_snapshot {
 /* What xsavec has put into memory, until xrstor takes it back. */
 struct saved_vectors {
 	uint64_t addr; /* 0: nothing */
-	uint8_t vec[16][32], known[16][32];
+	uint8_t vec[VALUE_ROWS][VALUE_ROW], known[VALUE_ROWS][VALUE_ROW];
+	uint16_t no_tops;
 	uint32_t mxcsr;
 	uint8_t control, sticky; /* how well its two parts are known */
 	uint64_t inexact;

@@ -220,6 +220,8 @@ static bool pass(struct residue_walker *w, const struct value_insn *insn)
 		const struct value_access *a = &insn->access[i];
 		if (a->write && a->kind == VALUE_ACCESS_GPR)
 			bits |= (uint64_t)1 << a->reg;
+		else if (a->write && a->kind == VALUE_ACCESS_VEC && a->reg >= VALUE_VECS)
+			bits |= (uint64_t)1 << VALUE_BIT_WIDE;
 		else if (a->write && a->kind == VALUE_ACCESS_VEC)
 			bits |= (uint64_t)1 << (VALUE_BIT_VEC + a->reg) |
 				(uint64_t)1 << (VALUE_BIT_HIGH + a->reg);

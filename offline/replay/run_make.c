@@ -172,9 +172,11 @@ static int load_records(struct value_run *run, uint32_t task)
 /* --- registers at the start ------------------------------------------------------------------ */
 
 /* The XSAVE area of the standard format: x87 and SSE as FXSAVE has them, which parts are in use at
- * 512, the upper halves of ymm at 576. What is not in use is as the processor starts. */
+ * 512, the upper halves of ymm at 576. What is not in use is as the processor starts, zeros. Where
+ * what AVX-512 has is, where it is in use, depends on the processor: it is not known. */
 static void take_xsave(struct value_run *run, struct value_state *s, const struct capture *c)
 {
+	enum { AVX_512 = 0xe0 }; /* masks, upper halves, more registers */
 	enum { XCR0 = 464 }; /* the kernel's: struct user_xstateregs, arch/x86/include/asm/user.h */
 	uint64_t in_use;
 	if (!c->xsave || c->xsave_bytes < 576)
@@ -186,6 +188,9 @@ static void take_xsave(struct value_run *run, struct value_state *s, const struc
 		memcpy(s->fx, c->xsave, 6);
 		memcpy(s->fx + 32, c->xsave + 32, 128);
 	}
+	s->no_tops = UINT16_MAX;
+	if (in_use & AVX_512)
+		value_forget(run->machine, (uint64_t)1 << VALUE_BIT_WIDE, VALUE_UNKNOWN);
 	for (unsigned i = 0; i < 16; i++) {
 		if (in_use & 2)
 			memcpy(s->vec[i], c->xsave + 160 + 16 * i, 16);
@@ -224,8 +229,8 @@ int value_run_start(struct value_run *run, struct pugmark_diag *diag)
 		take_xsave(run, s, c);
 	else
 		value_forget(m,
-			     (uint64_t)0xffffffff << VALUE_BIT_VEC | (uint64_t)1 << VALUE_BIT_X87 |
-				     (uint64_t)1 << VALUE_BIT_MXCSR |
+			     (uint64_t)0xffffffff << VALUE_BIT_VEC | (uint64_t)1 << VALUE_BIT_WIDE |
+				     (uint64_t)1 << VALUE_BIT_X87 | (uint64_t)1 << VALUE_BIT_MXCSR |
 				     (uint64_t)1 << VALUE_BIT_STICKY,
 			     VALUE_UNKNOWN);
 	if (value_run_ranges(run, c) || value_run_code(run))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # values_odd.sh: what few programs do, and what makes a replay wrong if nobody thought of it: chance in any
 # register, system calls that seldom write, handlers that change the registers of what they interrupted,
-# memory of System V, calls with an address size, programs that are linked statically. Each prints what it
+# memory of System V, calls with an address size, programs that are linked statically, AVX-512. Each prints what it
 # saw; what is called exact is that.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
@@ -162,4 +162,76 @@ cc -nostdlib -static -o start start.S
 "$PUGMARK" record -q --level values -o start.rec -- ./start 2>err
 claim 'a static program that asks the processor what it is, and sets FS, is known to its end' \
 	grep -q '0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values start.rec)
+
+# The C library's own string functions are traced code here, by AVX-512 where the processor has it.
+static='<string.h>
+#include <stdlib.h>
+#include <wchar.h>
+static int order(const void *a, const void *b) { return strcmp(*(char **)a, *(char **)b); }
+int main(void)
+{
+	char *line[90], other[300];
+	wchar_t wide[40];
+	unsigned long sum = 0;
+	for (int i = 0; i < 90; i++) {
+		line[i] = malloc(300);
+		snprintf(line[i], 300, "%*d of %0*d", i % 41 + 1, i * 7919 % 100, i + 1, i);
+	}
+	qsort(line, 90, sizeof(*line), order);
+	for (int i = 0; i < 90; i++) {
+		memset(other, i, sizeof(other));
+		memmove(other + i % 7, strcpy(other, line[i]), 200);
+		note(1, strlen(line[i]) + strnlen(line[i], 70) + (strchr(line[i], 48) - line[i]));
+		sum += (strrchr(line[i], 32) - line[i]) + (memchr(other, 3, 300) != 0) + strspn(other, " 1234");
+		sum += (strncmp(other, line[i], 40) > 0) + 2 * (memcmp(other, line[i], 90) > 0);
+		sum += (strstr(line[i], "000") != 0) + strcspn(line[i], "f") + (strcasecmp(other, line[i]) < 0);
+		sum += wcslen(wmemset(wide, i + 1, 39)) * (wide[39] = 0, 1);
+	}
+	note(2, sum);
+	return 0;
+}'
+if echo "#include $static" | build static -static -Wno-all 2>err; then
+	sees static 'string functions of a program that is linked statically'
+	claim 'all of it is exact, to its end' \
+		grep -q '0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values static.rec)
+else
+	echo 'SKIP string functions: there is no static C library'
+	skipped=$((skipped + 1))
+fi
+
+if grep -qw avx512bw /proc/cpuinfo; then
+	build wide <<'C'
+#include <sys/time.h>
+static volatile int taken;
+static void handler(int sig)
+{
+	asm volatile("vpternlogd $255, %%zmm20, %%zmm20, %%zmm20; vpxor %%xmm3, %%xmm3, %%xmm3; kxnorq %%k3, %%k3, %%k3"
+		     : : : "memory");
+	taken++;
+}
+int main(void)
+{
+	unsigned long word[8], more[8], mask, sum = 0;
+	signal(SIGUSR1, handler);
+	for (unsigned long i = 1; i < 50; i++) {
+		asm volatile("vpbroadcastq %2, %%zmm20; vpaddq %%zmm20, %%zmm20, %%zmm3\n"
+			     "mov $0xa5, %%eax; kmovd %%eax, %%k3; vpaddq %%zmm20, %%zmm3, %%zmm3%{%%k3%}\n"
+			     "mov %3, %%edi; mov $62, %%eax; mov $10, %%esi; syscall\n"
+			     "vmovdqu64 %%zmm3, %0; kmovq %%k3, %1; vpaddq %%ymm3, %%ymm20, %%ymm3\n"
+			     "vmovdqu64 %%zmm3, %4\n"
+			     : "=m"(word), "=&r"(mask) : "r"(i), "r"(getpid()), "m"(more)
+			     : "rax", "rdi", "rsi", "rcx", "r11", "memory");
+		sum += word[0] + 3 * word[1] + 5 * word[7] + mask;
+		sum += more[3] + more[7];
+		note(1, sum);
+	}
+	note(3, taken);
+	return 0;
+}
+C
+	sees wide 'registers of AVX-512, a handler that changes them, and what narrower instructions clear'
+else
+	echo 'SKIP registers of AVX-512: this processor has none'
+	skipped=$((skipped + 1))
+fi
 conclude

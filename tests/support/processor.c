@@ -7,6 +7,7 @@
  * all by addresses relative to rip, so that no register is needed, and the other is the state. */
 #include "tests/support/processor.h"
 
+#include <cpuid.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +19,10 @@ enum { CODE_BYTES = 4096, RSP = 4, STANDARD_MXCSR = 0x1f80 };
 struct processor {
 	uint8_t *code; /* the state is behind it */
 	size_t n;
+	struct processor_wide wide;
 };
+
+enum { X87_TO_AVX = 7, AVX512 = 0xe0, MASKS = 5, TOPS = 6, MORE = 7 };
 
 static sigjmp_buf fault;
 
@@ -30,6 +34,29 @@ static void on_fault(int sig)
 struct processor_state *processor_state(struct processor *p)
 {
 	return (struct processor_state *)(p->code + CODE_BYTES);
+}
+
+struct processor_wide processor_wide(const struct processor *p)
+{
+	return p->wide;
+}
+
+/* Where the component is (CPUID, leaf 0xd). */
+static size_t component(unsigned number)
+{
+	unsigned a, b = 0, c, d;
+	__get_cpuid_count(0xd, number, &a, &b, &c, &d);
+	return b;
+}
+
+static void look_for_avx512(struct processor_wide *wide)
+{
+	uint32_t low, high;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	wide->masks = component(MASKS);
+	wide->tops = component(TOPS);
+	wide->more = component(MORE);
+	wide->there = (low & AVX512) == AVX512 && wide->more + 16 * 64 <= PROCESSOR_XSAVE;
 }
 
 struct processor *processor_new(void)
@@ -44,6 +71,7 @@ struct processor *processor_new(void)
 		free(p);
 		return NULL;
 	}
+	look_for_avx512(&p->wide);
 	return p;
 }
 
@@ -78,11 +106,16 @@ static void put_move(struct processor *p, uint8_t opcode, unsigned reg, size_t o
 
 #define STATE(field) offsetof(struct processor_state, field)
 
+static uint8_t states(const struct processor *p)
+{
+	return X87_TO_AVX | (p->wide.there ? AVX512 : 0);
+}
+
 /* eax and edx are of the host here. */
 static void put_extended(struct processor *p, unsigned ext)
 {
-	PUT(p, 0xb8, 7, 0, 0, 0, 0x31, 0xd2); /* mov eax, 7 (x87, SSE, AVX); xor edx, edx */
-	PUT(p, 0x48, 0x0f, 0xae);	      /* xrstor64 /5, xsave64 /4 */
+	PUT(p, 0xb8, states(p), 0, 0, 0, 0x31, 0xd2); /* mov eax, states; xor edx, edx */
+	PUT(p, 0x48, 0x0f, 0xae);		      /* xrstor64 /5, xsave64 /4 */
 	put_state(p, ext, STATE(xsave));
 }
 
@@ -116,7 +149,7 @@ bool processor_run(struct processor *p, const uint8_t *insn, size_t len)
 	struct sigaction was[5], act = {.sa_handler = on_fault};
 	struct processor_state *s = processor_state(p);
 	uint32_t mxcsr = STANDARD_MXCSR;
-	const uint64_t in_use[2] = {7, 0};
+	const uint64_t in_use[2] = {states(p), 0};
 	void (*run)(void);
 	memcpy(s->xsave + 512, in_use, sizeof(in_use));
 	write_code(p, insn, len);

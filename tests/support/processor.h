@@ -15,7 +15,8 @@ struct processor_state {
 	uint64_t gpr[16]; /* by number of the encoding; that of rsp is neither read nor written */
 	uint64_t rflags;
 	uint64_t host_rsp;
-	/* The standard format: x87 and SSE as FXSAVE has them, the upper halves of ymm at 576. */
+	/* The standard format: x87 and SSE as FXSAVE has them, the upper halves of ymm at 576, and
+	 * what AVX-512 has where processor_wide says. */
 	uint8_t xsave[PROCESSOR_XSAVE] __attribute__((aligned(64)));
 };
 
@@ -25,7 +26,16 @@ struct processor;
 struct processor *processor_new(void);
 void processor_free(struct processor *p);
 
-/* The state that processor_run() begins with and leaves. xmm, ymm and x87 are all in use. */
+/* Offsets in the XSAVE area: of mask registers, 8 bytes each; of the upper halves of zmm0 to zmm15,
+ * 32 bytes each; of zmm16 to zmm31. @there: this processor and its kernel have AVX-512. */
+struct processor_wide {
+	bool there;
+	size_t masks, tops, more;
+};
+struct processor_wide processor_wide(const struct processor *p);
+
+/* The state that processor_run() begins with and leaves. All vector registers and x87 are in use.
+ */
 struct processor_state *processor_state(struct processor *p);
 /* False: it has faulted (an instruction that this processor lacks, for one). */
 bool processor_run(struct processor *p, const uint8_t *insn, size_t len);

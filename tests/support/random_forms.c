@@ -55,6 +55,18 @@ static void make_vex(uint64_t *seed, uint8_t *out)
 	put_operands(seed, out + n, true);
 }
 
+/* Half of them without a mask, and without what a broadcast or a rounding of its own is. */
+static void make_evex(uint64_t *seed, uint8_t *out)
+{
+	size_t n = 0;
+	out[n++] = 0x62;
+	out[n++] = (random_form_next(seed) & 0xf0) | (1 + random_form_below(seed, 3));
+	out[n++] = random_form_next(seed) | 4;
+	out[n++] = random_form_next(seed) & (random_form_below(seed, 2) ? 0x68 : 0xff);
+	out[n++] = random_form_next(seed);
+	put_operands(seed, out + n, true);
+}
+
 static void make_x87(uint64_t *seed, uint8_t *out)
 {
 	out[0] = 0xd8 + random_form_below(seed, 8);
@@ -118,7 +130,8 @@ bool random_form_is_fit(const struct value_insn *insn, unsigned data_bytes)
 void random_form(uint64_t *seed, uint8_t bytes[RANDOM_FORM_BYTES])
 {
 	static void (*const makers[])(uint64_t *, uint8_t *) = {
-		make_legacy, make_legacy, make_vex, make_vex, make_vex, make_x87, make_integer};
+		make_legacy, make_legacy, make_vex,  make_vex, make_vex,
+		make_evex,   make_evex,	  make_evex, make_x87, make_integer};
 	memset(bytes, 0x90, RANDOM_FORM_BYTES);
-	makers[random_form_below(seed, 7)](seed, bytes);
+	makers[random_form_below(seed, sizeof(makers) / sizeof(*makers))](seed, bytes);
 }

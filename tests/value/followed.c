@@ -87,6 +87,17 @@ static void compare_vectors(struct followed *f, const struct value_insn *insn)
 				break;
 			}
 	}
+	for (unsigned row = VALUE_VECS; row < VALUE_ROWS; row++)
+		for (unsigned b = 0; b < VALUE_ROW; b++) {
+			bool zero = value_has_no_top(s, row);
+			uint8_t told = zero ? 0 : s->vec[row][b];
+			if (told != stepped_wide(&f->p, row, b) &&
+			    (zero || known_byte(k, VALUE_BIT_WIDE, k->vec[row], b))) {
+				wrong(f, insn, "row %u byte %u: %02x, is %02x", row, b, told,
+				      stepped_wide(&f->p, row, b));
+				break;
+			}
+		}
 	uint8_t x87[STEPPED_X87];
 	stepped_x87(&f->p, x87);
 	bool same = !memcmp(x87, s->fx, 6);

@@ -5,6 +5,9 @@
 #include "user/values/write/entry_trap.h"
 #include "user/values/write/hidden_vdso.h"
 
+#include "offline/eval/state.h"
+
+#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -178,6 +181,34 @@ void stepped_vec(const struct stepped *s, unsigned number, uint8_t out[32])
 		memcpy(out, s->xsave + 160 + 16 * number, 16);
 	if (in_use & 4)
 		memcpy(out + 16, s->xsave + 576 + 16 * number, 16);
+}
+
+/* Where the component is in the standard format (CPUID, leaf 0xd); 0: this processor lacks it. */
+static size_t component(unsigned number)
+{
+	unsigned a, b = 0, c, d;
+	if (!__get_cpuid_count(0xd, number, &a, &b, &c, &d))
+		return 0;
+	return a ? b : 0;
+}
+
+uint8_t stepped_wide(const struct stepped *s, unsigned row, unsigned b)
+{
+	enum { MASKS = 5, TOPS = 6, MORE = 7 };
+	unsigned of = row < VALUE_MORE ? TOPS : row >= VALUE_MASKS ? MASKS : MORE;
+	bool top = of == MORE && row >= VALUE_MORE_TOPS;
+	unsigned first = of == TOPS    ? VALUE_TOPS
+			 : of == MASKS ? VALUE_MASKS
+			 : top	       ? VALUE_MORE_TOPS
+				       : VALUE_MORE;
+	size_t at = (size_t)(of == MORE ? 2 : 1) * VALUE_ROW * (row - first) +
+		    (top ? VALUE_ROW : 0) + b;
+	uint64_t in_use;
+	static size_t begins[MORE + 1];
+	if (!begins[of])
+		begins[of] = component(of);
+	memcpy(&in_use, s->xsave + 512, 8);
+	return in_use >> of & 1 && begins[of] + at < s->xsave_len ? s->xsave[begins[of] + at] : 0;
 }
 
 void stepped_x87(const struct stepped *s, uint8_t out[STEPPED_X87])

@@ -41,6 +41,8 @@ uint64_t stepped_gpr(const struct stepped *s, unsigned number);
 void stepped_set_gpr(struct stepped *s, unsigned number, uint64_t value);
 void stepped_write_registers(struct stepped *s);
 void stepped_vec(const struct stepped *s, unsigned number, uint8_t out[32]);
+/* Byte @b of a row of AVX-512 (offline/eval/state.h), from the seventeenth on. */
+uint8_t stepped_wide(const struct stepped *s, unsigned row, unsigned b);
 /* As FXSAVE has it: what is not told apart is zeros. */
 void stepped_x87(const struct stepped *s, uint8_t out[STEPPED_X87]);
 uint32_t stepped_mxcsr(const struct stepped *s);

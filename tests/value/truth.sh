@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # truth.sh: recordings of level values of real programs, against the processor that executes the same
-# again (recorded.c): seven programs, and ten by lot of those below. What is traced are copies.
+# again (recorded.c): seven programs, one that is linked statically, and ten by lot of those below. What is traced are copies.
 #
 #   truth.sh [--quick | NAME...]     N: instructions of each; SEED: of the lot; KEEP: folder, kept
 #
@@ -57,7 +57,8 @@ compare() { # NAME LIBRARIES INPUT PROGRAM ARGS...
 		skipped=$((skipped + 1))
 		return
 	}
-	cp -L "$program" "bin/$1"
+	local copy=bin/${1##*/}
+	cp -L "$program" "$copy"
 	for library in $libraries; do
 		path=$(ldd "$program" | awk -v l="$library" 'index($1, l) == 1 { print $3 }')
 		[ -n "$path" ] || continue
@@ -66,12 +67,12 @@ compare() { # NAME LIBRARIES INPUT PROGRAM ARGS...
 	done
 	rm -rf rec
 	if ! clean timeout 120 setarch -R "$PUGMARK" record -q --level values "${modules[@]}" -o rec -- \
-		"$work/bin/$1" "${@:2}" <"$input" >output 2>err; then
+		"$work/$copy" "${@:2}" <"$input" >output 2>err; then
 		printf 'NOT RECORDED %s: %s\n' "$name" "$(head -n 1 err)"
 		failed=$((failed + 1))
 		return
 	fi
-	clean timeout 600 "$TOOLS/recorded" -n "$n" -i "$input" -o output rec "$work/bin/$1" "${@:2}" \
+	clean timeout 600 "$TOOLS/recorded" -n "$n" -i "$input" -o output rec "$work/$copy" "${@:2}" \
 		>said 2>err
 	local status=$?
 	sed "\$s/^[^ ]* */$(printf '%-10s' "$name") /" said
@@ -165,6 +166,30 @@ compare bc '' in.bc bc -l
 compare bzip2 libbz2 binary bzip2 -c
 compare git 'libz libpcre2' text git -C repo log --stat
 compare sqlite3 libsqlite3 in.sql sqlite3
+# All of a C library is traced code, with string functions by AVX-512 where the processor has it.
+cat >static.c <<'C'
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int order(const void *a, const void *b) { return strcmp(*(char **)a, *(char **)b); }
+int main(void)
+{
+	char *line[3000] = {0}, text[200];
+	int n = 0;
+	hcreate(4000);
+	while (n < 3000 && fgets(text, sizeof(text), stdin)) {
+		line[n] = memmove(strdup(text) + 0, text, strcspn(text, "\n"));
+		hsearch((ENTRY){line[n], strchr(line[n], ',')}, ENTER);
+		n += strstr(line[n], "7,x") != strrchr(line[n], 'q');
+	}
+	qsort(line, n, sizeof(*line), order);
+	for (int i = 0; i < n; i++)
+		printf("%s %.3f %zu\n", line[i], atof(line[i]) / 3, strnlen(line[i], 9));
+	return 0;
+}
+C
+cc -O2 -w -static -o static static.c 2>/dev/null && compare static '' text "$work/static"
 [ "${1:-}" = --quick ] || {
 	printf 'by lot, seed %s:\n' "$seed"
 	drawn=0

@@ -25,7 +25,7 @@ check-value-quick: value-tools $(BUILD)/pugmark
 check-value: value-tools $(BUILD)/pugmark ## the evaluator's every register against the processor
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh
 
-# Recordings of seventeen programs, a million instructions of each.
+# Recordings of eighteen programs, a million instructions of each.
 check-value-truth: value-tools $(BUILD)/pugmark ## recordings of values against the processor, each instruction
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/truth.sh
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Random forms of the instructions that the evaluator computes, mostly SSE to AVX2, BMI, FMA, MMX
- * and x87, on random states: all registers, flags, MXCSR, x87 and memory are what the processor
- * itself makes of the same state. Then, with bytes of which some are not known: what is called
- * exact is the same whatever those are. SEED and FORMS choose others than the default. */
+/* Random forms of the instructions that the evaluator computes, mostly SSE to AVX2, BMI, FMA, MMX,
+ * x87 and AVX-512, on random states: all registers, flags, MXCSR, x87 and memory are what the
+ * processor itself makes of the same state. Then, with bytes of which some are not known: what is
+ * called exact is the same whatever those are. SEED and FORMS choose others than the default. */
 #include "offline/eval/machine.h"
 #include "tests/support/processor.h"
 #include "tests/support/random_forms.h"
@@ -43,6 +43,31 @@ static uint8_t *data; /* of both: rbx points there */
 static struct form *forms;
 static unsigned n_forms, n_wrong, n_faults;
 static uint64_t seed;
+
+static unsigned rows; /* of value_state.vec, that this processor has */
+
+/* Byte @b of a row in the XSAVE area. */
+static uint8_t *of_row(struct processor_state *s, unsigned row, unsigned b)
+{
+	const struct processor_wide wide = processor_wide(processor);
+	if (row < VALUE_TOPS)
+		return s->xsave + (b < 16 ? SSE_AT + b : AVX_AT + b - 16) + 16 * row;
+	if (row < VALUE_MORE)
+		return s->xsave + wide.tops + VALUE_ROW * (row - VALUE_TOPS) + b;
+	if (row >= VALUE_MASKS)
+		return s->xsave + wide.masks + VALUE_ROW * (row - VALUE_MASKS) + b;
+	bool top = row >= VALUE_MORE_TOPS;
+	row -= top ? VALUE_MORE_TOPS : VALUE_MORE;
+	return s->xsave + wide.more + (size_t)2 * VALUE_ROW * row + (top ? VALUE_ROW : 0) + b;
+}
+
+/* What a row has. */
+static void bytes_of(const struct value_state *v, unsigned row, uint8_t out[VALUE_ROW])
+{
+	memcpy(out, v->vec[row], VALUE_ROW);
+	if (value_has_no_top(v, row))
+		memset(out, 0, VALUE_ROW);
+}
 
 static uint32_t any(void)
 {
@@ -144,10 +169,11 @@ static void choose_state(struct processor_state *s)
 	uint32_t mxcsr = 0x1f80 | below(4) << 13 | (any() & 0x803f & (below(2) ? 0xffff : 0)) |
 			 (below(4) ? 0 : 0x40);
 	memcpy(s->xsave + MXCSR_AT, &mxcsr, 4);
-	for (int i = 0; i < 32; i++) {
-		uint64_t n[2] = {number(), number()};
-		memcpy(s->xsave + (i < 16 ? SSE_AT + 16 * i : AVX_AT + 16 * (i - 16)), n, 16);
-	}
+	for (unsigned i = 0; i < rows; i++)
+		for (unsigned b = 0; b < VALUE_ROW; b += 8) {
+			uint64_t n = number();
+			memcpy(of_row(s, i, b), &n, 8);
+		}
 	for (int i = 0; i < DATA_BYTES / 8; i++) {
 		uint64_t n = number();
 		memcpy(data + 8 * i, &n, 8);
@@ -155,7 +181,7 @@ static void choose_state(struct processor_state *s)
 }
 
 /* The evaluator begins with the same, all exact. */
-static void take_state(const struct processor_state *s)
+static void take_state(struct processor_state *s)
 {
 	struct value_state *v = value_machine_state(machine);
 	memcpy(v->gpr, s->gpr, sizeof(s->gpr));
@@ -163,10 +189,10 @@ static void take_state(const struct processor_state *s)
 	memcpy(v->fx, s->xsave, X87_WORDS);
 	memcpy(v->fx + X87_AT, s->xsave + X87_AT, 128);
 	memcpy(&v->mxcsr, s->xsave + MXCSR_AT, 4);
-	for (int i = 0; i < 16; i++) {
-		memcpy(v->vec[i], s->xsave + SSE_AT + 16 * i, 16);
-		memcpy(v->vec[i] + 16, s->xsave + AVX_AT + 16 * i, 16);
-	}
+	v->no_tops = 0;
+	for (unsigned i = 0; i < rows; i++)
+		for (unsigned b = 0; b < VALUE_ROW; b++)
+			v->vec[i][b] = *of_row(s, i, b);
 	value_machine_known(machine)->inexact = 0;
 	assert_int_equal(
 		value_memory_write(&memory, s->gpr[VALUE_RBX], data, DATA_BYTES, VALUE_EXACT), 0);
@@ -200,7 +226,7 @@ static void wrong(const struct form *f, const char *format, ...)
 
 /* --- against the processor ------------------------------------------------------------------- */
 
-static void compare(const struct form *f, const struct processor_state *truth)
+static void compare(const struct form *f, struct processor_state *truth)
 {
 	const struct value_state *v = value_machine_state(machine);
 	struct value_state open = {.flags = f->insn->undefined};
@@ -217,10 +243,15 @@ static void compare(const struct form *f, const struct processor_state *truth)
 	memcpy(&mxcsr, truth->xsave + MXCSR_AT, 4);
 	if (mxcsr != v->mxcsr)
 		wrong(f, "mxcsr: %x, is %x", v->mxcsr, mxcsr);
-	for (unsigned i = 0; i < 16; i++)
-		if (memcmp(v->vec[i], truth->xsave + SSE_AT + 16 * i, 16) ||
-		    memcmp(v->vec[i] + 16, truth->xsave + AVX_AT + 16 * i, 16))
-			wrong(f, "vector register %u", i);
+	for (unsigned i = 0; i < rows; i++) {
+		uint8_t row[VALUE_ROW];
+		bool same = true;
+		bytes_of(v, i, row);
+		for (unsigned b = 0; b < VALUE_ROW; b++)
+			same &= row[b] == *of_row(truth, i, b);
+		if (!same)
+			wrong(f, "row %u of vector registers", i);
+	}
 	if (memcmp(v->fx, truth->xsave, X87_WORDS - 1))
 		wrong(f, "x87: %02x%02x %02x%02x %02x, is %02x%02x %02x%02x %02x", v->fx[1],
 		      v->fx[0], v->fx[3], v->fx[2], v->fx[4], truth->xsave[1], truth->xsave[0],
@@ -270,7 +301,7 @@ static void each_form_does_what_the_processor_does(void **state)
 
 /* How well each byte is known. */
 struct qualities {
-	uint8_t gpr[16][8], vec[16][32], data[DATA_BYTES];
+	uint8_t gpr[16][8], vec[VALUE_ROWS][VALUE_ROW], data[DATA_BYTES];
 	uint8_t flags, x87, mxcsr, sticky;
 };
 
@@ -298,8 +329,9 @@ static void choose_qualities(struct qualities *q)
 	for (int i = 0; i < 16; i++) {
 		if (i != VALUE_RBX && i != VALUE_RSP)
 			choose_bytes(q->gpr[i], 8);
-		choose_bytes(q->vec[i], 32);
 	}
+	for (unsigned i = 0; i < rows; i++)
+		choose_bytes(q->vec[i], VALUE_ROW);
 	choose_bytes(q->data, DATA_BYTES);
 	q->flags = sometimes();
 	q->x87 = sometimes();
@@ -321,11 +353,14 @@ static void take_qualities(const struct qualities *q)
 	k->inexact = 0;
 	for (unsigned i = 0; i < 16; i++) {
 		memcpy(k->gpr[i], q->gpr[i], 8);
-		memcpy(k->vec[i], q->vec[i], 32);
 		k->inexact |= (uint64_t)any_inexact(q->gpr[i], 8) << i;
 		k->inexact |= (uint64_t)any_inexact(q->vec[i], 16) << (VALUE_BIT_VEC + i);
 		k->inexact |= (uint64_t)any_inexact(q->vec[i] + 16, 16) << (VALUE_BIT_HIGH + i);
 	}
+	memcpy(k->vec, q->vec, sizeof(k->vec));
+	k->inexact |=
+		(uint64_t)any_inexact(q->vec[VALUE_VECS], (VALUE_ROWS - VALUE_VECS) * VALUE_ROW)
+		<< VALUE_BIT_WIDE;
 	k->flags = q->flags;
 	k->x87 = q->x87;
 	k->mxcsr = q->mxcsr;
@@ -348,10 +383,11 @@ static void change(struct processor_state *s, const struct qualities *q)
 		for (int b = 0; b < 8; b++)
 			if (q->gpr[i][b])
 				((uint8_t *)&s->gpr[i])[b] = any();
-		for (int b = 0; b < 32; b++)
-			if (q->vec[i][b])
-				s->xsave[(b < 16 ? SSE_AT : AVX_AT - 16) + 16 * i + b] = any();
 	}
+	for (unsigned i = 0; i < rows; i++)
+		for (unsigned b = 0; b < VALUE_ROW; b++)
+			if (q->vec[i][b])
+				*of_row(s, i, b) = any();
 	for (int b = 0; b < DATA_BYTES; b++)
 		if (q->data[b])
 			data[b] = any();
@@ -390,11 +426,19 @@ static void agree(const struct form *f, const struct outcome *a, const struct ou
 			if (exact(a, i, &a->known.gpr[i][k]) &&
 			    (x->gpr[i] ^ y->gpr[i]) >> 8 * k & 0xff)
 				wrong(f, "byte %u of register %u is called exact", k, i);
-		for (unsigned k = 0; k < 32; k++)
-			if (exact(a, (k < 16 ? VALUE_BIT_VEC : VALUE_BIT_HIGH) + i,
-				  &a->known.vec[i][k]) &&
-			    x->vec[i][k] != y->vec[i][k])
-				wrong(f, "byte %u of vector register %u is called exact", k, i);
+	}
+	for (unsigned i = 0; i < rows; i++) {
+		uint8_t of_x[VALUE_ROW], of_y[VALUE_ROW];
+		bytes_of(x, i, of_x);
+		bytes_of(y, i, of_y);
+		for (unsigned k = 0; k < VALUE_ROW; k++) {
+			unsigned bit = i >= VALUE_VECS ? VALUE_BIT_WIDE
+				       : k < 16	       ? VALUE_BIT_VEC + i
+						       : VALUE_BIT_HIGH + i;
+			if ((exact(a, bit, &a->known.vec[i][k]) || value_has_no_top(x, i)) &&
+			    of_x[k] != of_y[k])
+				wrong(f, "byte %u of row %u is called exact", k, i);
+		}
 	}
 	for (unsigned k = 0; k < DATA_BYTES; k++)
 		if (!a->quality[k] && a->data[k] != b->data[k])
@@ -450,6 +494,7 @@ static int set_up(void **state)
 		printf("SKIP: this processor has no AVX2\n");
 		return 0;
 	}
+	rows = processor_wide(processor).there ? VALUE_ROWS : VALUE_VECS;
 	seed = by ? strtoull(by, NULL, 0) : 20261123;
 	printf("seed %" PRIu64 "\n", seed);
 	data = mmap(NULL, VALUE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

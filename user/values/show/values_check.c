@@ -17,8 +17,9 @@ static void register_name(unsigned bit, char *out, size_t size)
 	static const char *const general[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
 					      "rsi", "rdi", "r8",  "r9",  "r10", "r11",
 					      "r12", "r13", "r14", "r15"};
-	static const char *const others[] = {"the flags", "the x87 state", "mxcsr",
-					     "the direction flag", "mxcsr"};
+	static const char *const others[] = {"the flags", "the x87 state",
+					     "mxcsr",	  "the direction flag",
+					     "mxcsr",	  "registers of AVX-512"};
 	if (bit < VALUE_BIT_VEC)
 		snprintf(out, size, "%s", general[bit]);
 	else if (bit < VALUE_BIT_FLAGS)
