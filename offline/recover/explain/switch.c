@@ -131,14 +131,34 @@ static bool find_left(const struct parser *p, const struct lookahead *la, struct
 	return false;
 }
 
+static bool is_root(const struct parser *p, const struct lookahead *la)
+{
+	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
+	return node_at(p, la->e->module, node)->flags & PUGMARK_NODE_ROOT;
+}
+
+/* The one context that was left and that the event, of a frame that it tells, goes on in by the
+ * grammar: where a function that switches was called from another module, whose plan does not know
+ * that it does. */
+static bool find_left_alone(const struct parser *p, const struct lookahead *la, struct candidate *c)
+{
+	struct candidate other = *c;
+	if (p->position == LOST || la->entered != PUGMARK_NONE || !la->own_cfa ||
+	    !parser_leaving(p, false) || !find_left(p, la, c) ||
+	    !p->contexts[c->stack.context].low) /* nothing tells whose frame it is */
+		return false;
+	for (uint32_t i = c->stack.context; i-- > 0;)
+		if (goes_on_in(p, i, la, &other))
+			return false;
+	return true;
+}
+
 /* Whether the event can be of a stack that was left: where the unwinder lands, or a call comes back
  * that switches, and in no frame of the current stack. */
 static bool may_be_elsewhere(const struct parser *p, const struct lookahead *la)
 {
-	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
 	struct candidate here;
-	return la->entered == PUGMARK_NONE && la->own_cfa &&
-	       node_at(p, la->e->module, node)->flags & PUGMARK_NODE_ROOT &&
+	return la->entered == PUGMARK_NONE && la->own_cfa && is_root(p, la) &&
 	       !unwinding_lands(p, la, &here);
 }
 
@@ -350,6 +370,8 @@ void ask_switch(const struct parser *p, const struct lookahead *la, struct candi
 		ask_new(p, la, set);
 		return;
 	}
+	if (!is_root(p, la) && find_left_alone(p, la, &c))
+		candidate_add(set, &c);
 	if (!may_be_elsewhere(p, la))
 		return;
 	if (find_left(p, la, &c)) {

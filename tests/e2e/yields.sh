@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# yields.sh: coroutines of a library that is recorded with the program: it switches stacks by a few instructions
+# that have no call frame information, and one of its functions goes there by a jump, so that nothing of the
+# program's plan says that its call may come back on another stack. Each event tells by its frame whose it is.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+cat >library.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+
+void asm_switch(void **save, void *to);
+__asm__(".text\n.globl asm_switch\n.type asm_switch,@function\nasm_switch:\n"
+	"push %rbp\n push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n"
+	"mov %rsp,(%rdi)\n mov %rsi,%rsp\n"
+	"pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n ret\n"
+	".size asm_switch,.-asm_switch\n");
+struct co {
+	void *sp;
+	struct co *back;
+	void (*body)(void *);
+	void *arg;
+	int done;
+};
+static struct co root, *now = &root;
+static void start(void)
+{
+	struct co *c = now;
+	void *unused;
+	c->body(c->arg);
+	c->done = 1;
+	now = c->back;
+	asm_switch(&unused, now->sp);
+	abort();
+}
+struct co *co_new(void (*body)(void *), void *arg)
+{
+	struct co *c = calloc(1, sizeof *c);
+	void **sp = (void **)((char *)aligned_alloc(16, 65536) + 65536);
+	*--sp = 0;
+	*--sp = (void *)start;
+	sp -= 6;
+	memset(sp, 0, 48);
+	c->sp = sp;
+	c->body = body;
+	c->arg = arg;
+	return c;
+}
+int co_resume(struct co *c)
+{
+	if (c->done)
+		return 0;
+	c->back = now;
+	now = c;
+	asm_switch(&c->back->sp, c->sp);
+	return !c->done;
+}
+void co_yield(void)
+{
+	struct co *c = now;
+	now = c->back;
+	asm_switch(&c->sp, now->sp);
+}
+C
+cat >program.c <<'C'
+#include <stdio.h>
+struct co;
+struct co *co_new(void (*body)(void *), void *arg);
+int co_resume(struct co *c);
+void co_yield(void);
+static int leaves;
+__attribute__((noipa)) void leaf(void) { leaves++; }
+__attribute__((noipa)) void deep(int n)
+{
+	if (n)
+		deep(n - 1);
+	else
+		co_yield();
+	leaf();
+}
+__attribute__((noipa)) void body(void *arg)
+{
+	for (int i = 0; i < 20; i++) {
+		deep((long)arg % 3);
+		leaf();
+		co_yield();
+	}
+}
+int main(void)
+{
+	struct co *c[5];
+	for (long i = 0; i < 5; i++)
+		c[i] = co_new(body, (void *)i);
+	for (int live = 1; live;) {
+		live = 0;
+		for (int i = 0; i < 5; i++)
+			live |= co_resume(c[i]);
+		leaf();
+	}
+	printf("%d\n", leaves);
+	return 0;
+}
+C
+cc=${CC:-cc}
+# shellcheck disable=SC2016 # the linker's $ORIGIN
+"$cc" -O2 -fPIC -shared library.c -o libyields.so &&
+	"$cc" -O2 program.c ./libyields.so -Wl,-rpath,'$ORIGIN' -o program || skip 'no compiler'
+address() { "$PUGMARK" cfg --list program | awk -v name="$1" '$5 == name { print $1 }'; }
+leaf=$(address leaf) body=$(address body)
+for mode in best full; do
+	"$PUGMARK" record -q --mode $mode --module libyields.so -o rec.$mode -- ./program >out 2>err
+	run 0 verify rec.$mode
+	claim "$mode: there is no gap" grep -q '^complete' out
+	"$PUGMARK" dump rec.$mode | cut -d' ' -f2- >$mode
+	claim "$mode: each call of leaf is told" is \
+		"$(grep -cE "^(call|tail) program [0-9a-f]+ program:$leaf$" $mode)" "$(./program)"
+	claim "$mode: and five first functions" is "$(grep -c "^call .* program:$body$" $mode)" 5
+done
+claim 'both tell the same' cmp -s best full
+conclude
