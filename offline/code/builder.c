@@ -37,13 +37,38 @@ static bool pushes_register(const uint8_t *bytes, uint8_t len)
 	       (len == 2 && bytes[0] == 0x41 && (bytes[1] & 0xf8) == 0x50);
 }
 
+static bool jumps_by_register(const uint8_t *bytes, uint8_t len)
+{
+	return (len == 2 && bytes[0] == 0xff && bytes[1] >= 0xe0 && bytes[1] < 0xe8) ||
+	       (len == 3 && bytes[0] == 0x41 && bytes[1] == 0xff && bytes[2] >= 0xe0 &&
+		bytes[2] < 0xe8);
+}
+
+static bool is_described(const struct builder *b, uint64_t addr)
+{
+	uint32_t n;
+	const struct elf_fde *fdes = elf_image_fdes(b->image, &n);
+	uint32_t low = SEARCH_FIRST_NOT(0, n, i, fdes[i].addr <= addr);
+	return low && addr < fdes[low - 1].end;
+}
+
+static bool held_by_data(const struct builder *b, uint64_t addr)
+{
+	uint32_t n;
+	const uint64_t *pointers = elf_image_code_pointers(b->image, &n);
+	uint32_t low = SEARCH_FIRST_NOT(0, n, i, pointers[i] < addr);
+	return low < n && pointers[low] == addr;
+}
+
 bool builder_jump_calls(const struct builder *b, uint32_t insn)
 {
 	const struct pugmark_insn *jump = &b->insns.at[insn], *push = jump - 1;
 	uint64_t next = insn_addr(b, insn) + jump->len;
 	return jump->kind == PUGMARK_INSN_JMP_IND && insn && push->off + push->len == jump->off &&
 	       is_insn_start(b, next) && rankmap_has(&b->taken, next - b->text_addr) &&
-	       pushes_register(builder_insn_bytes(b, insn - 1), push->len);
+	       pushes_register(builder_insn_bytes(b, insn - 1), push->len) &&
+	       jumps_by_register(builder_insn_bytes(b, insn), jump->len) &&
+	       !is_described(b, insn_addr(b, insn)) && !held_by_data(b, next);
 }
 
 uint64_t builder_insn_target(const struct builder *b, uint32_t insn)

@@ -136,8 +136,9 @@ const struct elf_code *builder_code_at(const struct builder *b, uint64_t addr);
 /* The bytes of the instruction @insn. */
 const uint8_t *builder_insn_bytes(const struct builder *b, uint32_t insn);
 /* Whether the indirect jump @insn is a call: right before it a word is pushed, and right behind it
- * lies a place whose address code or data holds. That place is where the word makes what is jumped
- * to return: so contexts begin (`push %rbp; jmp *%rbx`). */
+ * lies a place whose address code holds, and no data, which may be a jump table. That place is
+ * where the word makes what is jumped to return: so contexts begin (`push %rbp; jmp *%rbx`). Only
+ * in code that no FDE describes: compilers push before a jump that goes by a table. */
 bool builder_jump_calls(const struct builder *b, uint32_t insn);
 /* Where a direct call or jump goes. */
 uint64_t builder_insn_target(const struct builder *b, uint32_t insn);

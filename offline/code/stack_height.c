@@ -185,13 +185,12 @@ static void flow_into_receivers(struct tracker *t, uint32_t insn, struct state s
 			flow_into(t, k, s);
 }
 
-/* How much of the stack at the call @site, if it is a jump behind a push, is the callee's: the
- * return address. */
-static int32_t pushed_by_hand(const struct builder *b, const struct pugmark_site *site)
+/* Whether the call @site is a jump behind a push: what was pushed is the callee's return address.
+ */
+static bool calls_by_jump(const struct builder *b, const struct pugmark_site *site)
 {
-	bool jumps = site->kind == PUGMARK_SITE_CALL &&
-		     b->insns.at[insn_at(b, site->addr)].kind == PUGMARK_INSN_JMP_IND;
-	return jumps ? 8 : 0;
+	return site->kind == PUGMARK_SITE_CALL &&
+	       b->insns.at[insn_at(b, site->addr)].kind == PUGMARK_INSN_JMP_IND;
 }
 
 /* Follows the state through a block. Sets its site's height; sets *pushed if arguments are on the
@@ -214,8 +213,9 @@ static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *
 			err = add_row(t, addr, addr + i->len, *s);
 		if (insn == last && at->site != PUGMARK_NONE) {
 			struct pugmark_site *site = &b->sites.at[at->site];
-			s->sp = shifted(s->sp, -pushed_by_hand(b, site));
-			site->height = s->sp;
+			if (calls_by_jump(b, site))
+				s->sp = shifted(s->sp, -8);
+			site->height = s->sp == UNSET ? UNKNOWN : s->sp;
 		}
 		if (t->receives)
 			flow_into_receivers(t, insn, *s);
@@ -275,8 +275,7 @@ static bool take_heights(struct builder *b, const struct pugmark_func *f)
 	bool all = true;
 	for (uint32_t i = f->site; i < f->site + f->n_sites; i++) {
 		struct pugmark_cfa cfa = builder_cfa_at(b, b->sites.at[i].addr);
-		b->sites.at[i].height = shifted(cfa.reg == PUGMARK_CFA_SP ? cfa.offset : UNKNOWN,
-						-pushed_by_hand(b, &b->sites.at[i]));
+		b->sites.at[i].height = cfa.reg == PUGMARK_CFA_SP ? cfa.offset : UNKNOWN;
 		all &= cfa.reg == PUGMARK_CFA_SP;
 	}
 	return all;

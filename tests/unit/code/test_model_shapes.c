@@ -106,6 +106,23 @@ static void an_index_may_be_cleared_with_and(void **state)
 	pugmark_model_free(m);
 }
 
+static void a_jump_behind_a_push_is_a_call_where_code_alone_names_what_is_behind(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = compiled("gcc", "-no-pie", "pushed.S");
+	check_model(m);
+	check_tables(m, "by_word", 3);
+	check_tables(m, "undescribed", 3);
+	const struct pugmark_block *b = block_ending(m, "begin", PUGMARK_END_CALL);
+	const struct pugmark_site *site = &m->sites[b->site];
+	assert_int_equal(site->kind, PUGMARK_SITE_CALL);
+	assert_int_equal(site->via, PUGMARK_VIA_INDIRECT);
+	assert_int_equal(site->height, 8);
+	assert_int_equal(m->blocks[m->edges[b->edge].to].addr, b->addr + b->size);
+	assert_true(func_of(m, "begin")->flags & PUGMARK_FUNC_NORETURN);
+	pugmark_model_free(m);
+}
+
 /* Without relocations: what an instruction names is code, whatever a word of data reads as. */
 static void a_word_of_data_displaces_no_function_that_a_lea_names(void **state)
 {
@@ -496,6 +513,8 @@ int main(void)
 		cmocka_unit_test(a_huge_interpreter_takes_no_table_from_others),
 		cmocka_unit_test(a_word_of_data_displaces_no_function_that_a_lea_names),
 		cmocka_unit_test(an_index_may_be_cleared_with_and),
+		cmocka_unit_test(
+			a_jump_behind_a_push_is_a_call_where_code_alone_names_what_is_behind),
 		cmocka_unit_test(a_table_is_found_by_an_address_taken_before_the_loop),
 		cmocka_unit_test(a_table_is_found_by_an_address_that_many_paths_take),
 		cmocka_unit_test(a_table_for_each_value_of_a_byte_is_whole),
