@@ -46,6 +46,7 @@ struct capture_state {
 	__u64 batch_tick;  /* the same, of the batch's first record */
 	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known
 			    */
+	__u64 clock_slot;  /* where that is; 0: not known yet */
 	__u64 clocks;	   /* entries of it that were read or are not the task's */
 	__u64 rseq;	   /* where its processor was told last, and */
 	__u32 processor;   /* which that was; by then none: rseq is 0 */

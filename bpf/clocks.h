@@ -99,6 +99,7 @@ __noinline int clocks_take(struct capture_state *cs, __u64 owner)
 	__u64 first = cs->clock_owner == owner ? cs->clocks : 0, n = head.n - first;
 
 	cs->clock_owner = owner;
+	cs->clock_slot = slot;
 	cs->clocks = head.n;
 	if (moved || n > CLOCK_ENTRIES)
 		return clocks_piece(cs, slot, first, 0, 1);
@@ -112,8 +113,16 @@ __noinline int clocks_take(struct capture_state *cs, __u64 owner)
 
 static __always_inline void clocks_send(struct capture_state *cs)
 {
-	if (clock_area)
-		clocks_take(cs, bpf_get_current_task_btf()->thread.fsbase);
+	__u64 owner = bpf_get_current_task_btf()->thread.fsbase;
+	struct clock_head head;
+
+	if (!clock_area)
+		return;
+	/* Nearly always there is nothing new in the slot that it has had before. */
+	if (owner != cs->clock_owner || !cs->clock_slot ||
+	    bpf_probe_read_user(&head, sizeof(head), (void *)cs->clock_slot) ||
+	    head.owner != owner || head.n != cs->clocks)
+		clocks_take(cs, owner);
 }
 
 #endif

@@ -15,9 +15,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { HIT_OFTEN = 256 };
@@ -282,8 +284,11 @@ void capture_programs_enable(struct capture_programs *p, bool enabled)
 
 int capture_programs_end(struct capture_programs *p)
 {
-	enum { BEGUN_US = 2000 }; /* programs that had begun to capture are over by then */
-	usleep(BEGUN_US);
+	/* Programs that had begun to capture are over by then: they run as readers of RCU, and the
+	 * kernel waits for all of these (synchronize_rcu()), but on a machine with nohz_full. */
+	enum { BEGUN_US = 2000 };
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(BEGUN_US);
 	return probes_iterate(p->skel->links.end_values);
 }
 
