@@ -253,7 +253,8 @@ static bool begin_fresh(struct again *a)
 static void put_moment(struct again *a, uint32_t i)
 {
 	struct moment *m = &a->moments[i];
-	if (m->is)
+	/* Where moments take too much there is none, and more is executed again. */
+	if (m->is || a->processor->memory.pages_held > AGAIN_PAGES_MAX)
 		return;
 	m->state = *value_machine_state(a->processor->machine);
 	m->memory = value_memory_snapshot(&a->processor->memory);

@@ -24,7 +24,7 @@ enum {
 	AGAIN_INSNS_MAX = 1 << 24, /* that a block is believed to have */
 	AGAIN_RESULTS_MAX = 1 << 26,
 	AGAIN_FRESH = 32,
-	AGAIN_PAGES_MAX = 1 << 18,
+	AGAIN_PAGES_MAX = 1 << 16, /* that a window touches */
 	AGAIN_WORDS = 150,
 };
 

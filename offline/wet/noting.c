@@ -28,7 +28,7 @@ struct known_block {
 struct noting {
 	struct again_processor *second;
 	struct value_trace trace; /* of the second */
-	bool on, changed_code, no_memory, is_snapshot;
+	bool on, unfit, no_memory, is_snapshot;
 	struct value_memory *first;
 	struct value_snapshot before; /* of the replay, before the last step */
 	struct value_state state;     /* and its registers */
@@ -178,7 +178,7 @@ static __attribute__((noinline)) void tell_word(struct noting *n, struct page *p
 	if (then == now)
 		return;
 	if (value_memory_write(&n->second->memory, word * 8, &then, 8, VALUE_EXACT)) {
-		n->no_memory = true;
+		n->unfit = true;
 		return;
 	}
 	bytes_put_varint(&n->columns[AGAIN_PLACES], zigzag((int64_t)(word - n->place)));
@@ -253,7 +253,7 @@ static void add_code(struct noting *n, uint64_t addr)
 	if (!bytes)
 		return;
 	/* It is there from the beginning where the window is executed again. */
-	n->changed_code |= page->changed;
+	n->unfit |= page->changed;
 	page->code = n->code.n + 1;
 	bytes_put(&n->code_bytes, bytes, VALUE_PAGE);
 	if (n->code_bytes.failed || !VEC_PUSH(&n->code, addr) ||
@@ -316,7 +316,7 @@ static void compare_page(void *ctx, uint64_t addr, const uint8_t *bytes)
 	if (!page)
 		return;
 	if (page->code)
-		n->changed_code |=
+		n->unfit |=
 			!bytes || memcmp(n->code_bytes.data + (page->code - 1) * (size_t)VALUE_PAGE,
 					 bytes, VALUE_PAGE);
 	page->changed = true;
@@ -424,6 +424,7 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 	struct value_snapshot kept = value_memory_snapshot(&n->second->memory);
 	struct value_state state = *value_machine_state(n->second->machine);
 	bool same = execute_second(n, insns, results, n_results);
+	n->unfit |= n->second->memory.exhausted; /* it touches too much */
 	if (n->pending && same && !registers && !n->n_told_words) {
 		n->pending += insns;
 	} else {
@@ -465,7 +466,7 @@ void noting_step(void *noting, struct value_machine *m, enum value_step step,
 		 const struct value_trace *trace)
 {
 	struct noting *n = noting;
-	if (!n->on || !trace || n->no_memory || n->changed_code)
+	if (!n->on || !trace || n->no_memory || n->unfit)
 		return;
 	if (step == VALUE_STEP_BEGINS)
 		step_begins(n, m, trace);
@@ -531,5 +532,5 @@ bool noting_result(struct noting *n, struct noted *out)
 {
 	*out = (struct noted){n->done.at,	  n->done.n,   n->code.at, n->code_bytes.data,
 			      n->code.n, n->told, n->steps};
-	return !n->changed_code && !n->no_memory;
+	return !n->unfit && !n->no_memory;
 }

@@ -20,7 +20,7 @@ void noting_step(void *noting, struct value_machine *m, enum value_step step,
 /* Steps are noted from now on (@on), in a block that begins behind @paths paths; or no more. False:
  * out of memory. */
 bool noting_block(struct noting *n, bool on);
-/* What was noted: NULL, as the window cannot be executed again, since its code has changed. */
+/* What was noted; borrowed. */
 struct noted {
 	struct again_block *blocks; /* but for .paths */
 	uint32_t n;
@@ -29,6 +29,8 @@ struct noted {
 	uint32_t n_pages;
 	uint64_t told, steps; /* steps that were told; all */
 };
+/* False: the window cannot be executed again, as its code has changed meanwhile, or it touches too
+ * much memory. */
 bool noting_result(struct noting *n, struct noted *out);
 bool noting_failed(const struct noting *n); /* memory was out */
 

@@ -89,6 +89,53 @@ pairs = sorted((p[0], -p[1]) for e in edges for p in e["times"]) # two may be of
 assert len(pairs) == 300, len(pairs)
 made = [-p[1] for p in pairs]
 assert made == sorted(made, reverse=True) and len(set(made)) == 300, made' "$(address put)"
+# Values that are executed again are those that are stored; of all instructions, and of some that nobody computes.
+cat >chance.c <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <x86intrin.h>
+static char bytes[4096];
+int main(void)
+{
+	unsigned long all = 0;
+	for (int i = 0; i < 50; i++)
+		all = all * 31 + __rdtsc();
+	for (int i = 0; i < 3000; i++)
+		bytes[i] = (char)(i * 7 + all);
+	char *to = bytes + 4000, *from = bytes + 2000;
+	unsigned long count = 1000;
+	__asm__ volatile("std\n\trep movsb\n\tcld" /* backward */
+			 : "+D"(to), "+S"(from), "+c"(count) : : "memory", "cc");
+	memmove(bytes + 1, bytes, 3000);
+	double half = 0;
+	for (int i = 0; i < 4096; i++)
+		half += bytes[i] * 0.5;
+	printf("%lu %f\n", all, half);
+	return 0;
+}
+C
+${CC:-cc} -O1 -o chance chance.c || skip 'no compiler'
+run 0 record -q --level values -o chance.rec -- ./chance
+for name in steps chance; do
+	for how in stored executed; do
+		run 0 wet --streams $how -o $name.$how $name.rec
+		mv out $how.made
+	done
+	claim "$name: values are executed again" grep -q 'executed again [1-9]' executed.made
+	claim "$name: or stored" grep -q 'executed again 0 ' stored.made
+	run 0 wet $name.executed --blocks --limit 100000 --format json
+	python3 -c 'import json
+print("\n".join(sorted({n["address"] for n in json.load(open("out"))["nodes"]})))' >places
+	while read -r place; do
+		run 0 wet $name.stored --values "0x$place" --limit 100000
+		mv out stored.values
+		run 0 wet $name.executed --values "0x$place" --limit 100000
+		cmp -s stored.values out || echo "$place"
+	done <places >others
+	claim "$name: the same values at $(wc -l <places) places" is "$(wc -l <others) $([ "$(wc -l <places)" -gt 5 ] && echo many)" '0 many'
+done
+run 2 wet --streams both steps.rec
+run 2 wet steps.wet --streams stored
 run 0 wet --control -o decided.wet steps.rec
 objdump -d steps | awk '/>:$/ { inside = /<(main|put|gather)>:/ }
 	inside && $0 ~ /\tj[a-z]+ / && $0 !~ /\tjmp/ { sub(":", "", $1); print $1, $(NF - 1) }' >jumps

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* fuzz_wet.c: any bytes as a WET file, with a checksum that fits. It is refused, or each of its
  * streams that can be opened gives as many values as it says, and the same ones backward; and is
- * gone to wherever it says that it has values. */
+ * gone to wherever it says that it has values. What it says is to be executed again is: that ends, and
+ * is the same in either direction. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,11 +11,12 @@
 
 #include "offline/base/checksum.h"
 #include "offline/wet/file_impl.h"
+#include "offline/wet/values.h"
 #include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { VALUES_MOST = 20000, STREAMS_MOST = 200 };
+enum { VALUES_MOST = 20000, STREAMS_MOST = 200, AGAIN_MOST = 4 };
 
 static void walk(struct wet_cursor *c)
 {
@@ -34,6 +36,23 @@ static void walk(struct wet_cursor *c)
 		if (wet_cursor_seek(c, at) && wet_cursor_previous(c, &v))
 			MUST(wet_cursor_position(c) == at - 1);
 	MUST(length == UINT64_MAX || !wet_cursor_seek(c, length + 1));
+}
+
+/* The first value of some executions, from the first on and back. */
+static void execute(const struct wet_file *f)
+{
+	struct wet_values *v;
+	uint64_t first[AGAIN_MOST + 1], value;
+	int errors[AGAIN_MOST + 1];
+	if (wet_values_open(f, &v))
+		return;
+	for (uint64_t t = 1; t <= AGAIN_MOST; t++)
+		errors[t] = wet_values_at(v, t * f->totals.paths / AGAIN_MOST, 0, &first[t]);
+	for (uint64_t t = AGAIN_MOST; t; t--) {
+		int err = wet_values_at(v, t * f->totals.paths / AGAIN_MOST, 0, &value);
+		MUST(err == errors[t] && (err || value == first[t]));
+	}
+	wet_values_free(v);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -61,6 +80,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			walk(c);
 			wet_cursor_free(c);
 		}
+		/* A block of so many instructions is not what is looked for here. */
+		bool small = true;
+		for (uint32_t i = 0; i < f->n_again; i++)
+			small &= f->again[i].n_insns <= 1 << 16;
+		if (small && f->totals.paths <= 1 << 20)
+			execute(f);
 		wet_file_close(f);
 	}
 	free(bytes);

@@ -197,8 +197,8 @@ static int compress(const struct wet_options *o, struct wet_graph *graph, struct
 	const struct noted *by = made->chosen.executed ? &noted : NULL;
 	if (o->how == WET_EXECUTED && !by)
 		return pugmark_diag_set(diag, -ENOTSUP, o->dir, PUGMARK_NO_OFFSET,
-					"cannot be executed again: code was changed meanwhile "
-					"(--streams stored)");
+					"cannot be executed again: its code changes, or it "
+					"touches too much memory (--streams stored)");
 	if (!o->output)
 		return wet_sizes_of(graph, by, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
 	struct wet_places places = {place_at, module_name, value_names_modules(names), names};

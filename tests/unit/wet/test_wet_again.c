@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_wet_again.c: blocks of instructions that are executed again: their results are those that
+ * arithmetic says, from any block on and in any order; bytes that are cut or changed are refused. */
+#include "offline/wet/again.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { BLOCKS = 2 * AGAIN_FRESH + 5, TURNS = 40, CODE = 0x401000, DATA = 0x500000, RIP = 18 };
+
+/* next: mov rax, [rdi]; lea rax, [rax + 2 * rax + 7]; mov [rdi], rax; jmp next */
+static const uint8_t code[VALUE_PAGE] = {0x48, 0x8b, 0x07, 0x48, 0x8d, 0x44, 0x40,
+					 0x07, 0x48, 0x89, 0x07, 0xeb, 0xf3};
+static const uint64_t code_addr = CODE;
+
+struct made {
+	struct again_block blocks[BLOCKS];
+	uint64_t results[BLOCKS][2 * TURNS + 1];
+	size_t n_results[BLOCKS];
+};
+
+static void put_step(struct bytes *columns, uint64_t registers, uint64_t words, uint64_t what)
+{
+	bytes_put_varint(&columns[AGAIN_STEPS], registers);
+	bytes_put_varint(&columns[AGAIN_STEPS], words);
+	bytes_put_varint(&columns[AGAIN_STEPS], what);
+}
+
+static void put_register(struct bytes *columns, uint8_t word, uint64_t v)
+{
+	bytes_put(&columns[AGAIN_REGISTERS], &word, 1);
+	bytes_put_varint(&columns[AGAIN_REGISTERS], zigzag((int64_t)v));
+}
+
+/* The word is told where all begins anew; one result of each block is told. */
+static void make_block(struct made *m, unsigned i, uint64_t *word)
+{
+	struct bytes columns[AGAIN_COLUMNS] = {0}, packed = {0};
+	bool fresh = i % AGAIN_FRESH == 0;
+	uint64_t told = 0x1234567890 + i, *out = m->results[i];
+	size_t n = 0;
+	if (fresh) {
+		put_register(columns, RIP, CODE);
+		put_register(columns, VALUE_RDI, DATA);
+		bytes_put_varint(&columns[AGAIN_PLACES], zigzag(DATA / 8));
+		bytes_put(&columns[AGAIN_DATA], word, 8);
+	}
+	put_step(columns, fresh ? 2 : 0, fresh, 2 * 4 * TURNS);
+	put_step(columns, 0, 0, 2 * 1 + 1);
+	bytes_put(&columns[AGAIN_TOLD], &told, 8);
+	for (unsigned k = 0; k < TURNS; k++) {
+		out[n++] = *word;
+		out[n++] = *word = *word * 3 + 7;
+	}
+	out[n++] = told;
+	assert_true(again_pack(columns, &packed));
+	m->n_results[i] = n;
+	m->blocks[i] = (struct again_block){.n_results = n,
+					    .n_insns = 4 * TURNS,
+					    .sum = again_sum(0, out, n),
+					    .at = packed.data,
+					    .len = packed.len};
+	for (unsigned k = 0; k < AGAIN_COLUMNS; k++)
+		bytes_deinit(&columns[k]);
+}
+
+static struct made *make_all(void)
+{
+	struct made *m = calloc(1, sizeof(*m));
+	uint64_t word = 5;
+	for (unsigned i = 0; i < BLOCKS; i++)
+		make_block(m, i, &word);
+	return m;
+}
+
+static void free_all(struct made *m)
+{
+	for (unsigned i = 0; i < BLOCKS; i++)
+		free((void *)m->blocks[i].at);
+	free(m);
+}
+
+static void check(struct again *a, const struct made *m, unsigned i)
+{
+	const uint64_t *results;
+	assert_int_equal(again_results(a, i, &results), 0);
+	assert_memory_equal(results, m->results[i], m->n_results[i] * 8);
+}
+
+static void any_order(void **s)
+{
+	(void)s;
+	struct made *m = make_all();
+	uint64_t rnd = 1;
+	for (unsigned first = 0; first < BLOCKS; first += 9) { /* nothing was executed before */
+		struct again *a = again_new(m->blocks, BLOCKS, &code_addr, code, 1);
+		check(a, m, first);
+		for (unsigned i = first; i-- > 0;)
+			check(a, m, i);
+		again_free(a);
+	}
+	struct again *a = again_new(m->blocks, BLOCKS, &code_addr, code, 1);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		check(a, m, i);
+	for (unsigned i = BLOCKS; i-- > 0;)
+		check(a, m, i);
+	for (unsigned i = 0; i < 200; i++) {
+		rnd = rnd * 6364136223846793005u + 1442695040888963407u;
+		check(a, m, (rnd >> 33) % BLOCKS);
+	}
+	const uint64_t *results;
+	assert_int_equal(again_results(a, BLOCKS, &results), -EBADMSG);
+	again_free(a);
+	free_all(m);
+}
+
+/* What is wrong is refused, and what does not need it is not. */
+static void wrong(void **s)
+{
+	(void)s;
+	struct made *m = make_all();
+	const uint64_t *results;
+	for (unsigned how = 0; how < 4; how++) {
+		struct again_block kept = m->blocks[3];
+		m->blocks[3].sum += how == 0;
+		m->blocks[3].n_results -= how == 1;
+		m->blocks[3].len -= how == 2;
+		m->blocks[3].n_insns = how == 3 ? 10 : kept.n_insns;
+		struct again *a = again_new(m->blocks, BLOCKS, &code_addr, code, 1);
+		assert_true(again_results(a, 3, &results) < 0);
+		check(a, m, 2);
+		check(a, m, AGAIN_FRESH + 1);
+		again_free(a);
+		m->blocks[3] = kept;
+	}
+	free_all(m);
+}
+
+/* Code that never stops writing ends where memory is. */
+static void without_end(void **s)
+{
+	(void)s;
+	static const uint8_t rep_stosb[VALUE_PAGE] = {0xf3, 0xaa};
+	struct bytes columns[AGAIN_COLUMNS] = {0}, packed = {0};
+	const uint64_t *results;
+	put_register(columns, RIP, CODE);
+	put_register(columns, VALUE_RCX, UINT64_MAX / 2);
+	put_register(columns, VALUE_RDI, DATA);
+	put_step(columns, 3, 0, 2 * 1);
+	assert_true(again_pack(columns, &packed));
+	struct again_block b = {.n_insns = 1, .at = packed.data, .len = packed.len};
+	struct again *a = again_new(&b, 1, &code_addr, rep_stosb, 1);
+	assert_true(again_results(a, 0, &results) < 0);
+	again_free(a);
+	for (unsigned k = 0; k < AGAIN_COLUMNS; k++)
+		bytes_deinit(&columns[k]);
+	bytes_deinit(&packed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_order),
+		cmocka_unit_test(wrong),
+		cmocka_unit_test(without_end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
