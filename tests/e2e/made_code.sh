@@ -8,7 +8,7 @@
 # a name is printed as what it is.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
-needs cc awk
+needs cc awk python3
 needs_recording
 work_in_own_folder
 
@@ -179,6 +179,42 @@ claim "strings of calls have each piece around what it called" [ "$(grep -o "\[j
 "$PUGMARK" replay --format json map.rec >map.json
 claim 'and the tree as JSON' [ "$(grep -c '"from":"piece 5 ' map.json)" = 3 ]
 claim 'and events as JSON' [ "$("$PUGMARK" dump --format ndjson map.rec | grep -c '"from":"piece 5 ')" = 3 ]
+# Each of the 24 calls is in one of code that was made at run time, in each format.
+exported() { # FORMAT
+	rm -rf map.export
+	"$PUGMARK" export --format "$1" -o map.export "${@:2}" map.rec
+}
+exported folded --weight calls
+claim 'folded: each piece is around what it called' is "$(grep -c ';\[jit\] piece [0-7] .x1b\[31m of it;\(odd\|even\) 3$' map.export)" 8
+exported chrome
+claim 'chrome: as calls' is "$(grep -c '"ph":"B","name":"\[jit\] piece [0-7] ' map.export)" 24
+python3 - map.export >said <<'P'
+import json, sys
+open_, bad, inside = {}, 0, 0
+for e in json.load(open(sys.argv[1]))["traceEvents"]:
+    stack = open_.setdefault(e.get("tid"), [])
+    if e["ph"] == "B":
+        inside += bool(stack and stack[-1].startswith("[jit]") and e["name"] in ("odd", "even"))
+        stack.append(e["name"])
+    elif e["ph"] == "E":
+        bad += not stack
+        stack and stack.pop()
+print(inside, bad, sum(map(len, open_.values())))
+P
+claim 'nested as they ran' is "$(cat said)" '24 0 0'
+exported sqlite
+claim 'sqlite: the piece is the parent of what it called' is "$(python3 -c '
+import sqlite3
+print(*sqlite3.connect("map.export").execute(
+    "SELECT count(*), count(DISTINCT p.id), min(c.level - p.level), max(c.level - p.level) FROM calls c"
+    " JOIN calls p ON c.parent = p.id JOIN functions f ON p.function = f.id"
+    " WHERE f.name LIKE \"[jit] piece %\"").fetchone())')" '24 24 1 1'
+for format in perfetto speedscope pprof callgrind ctf parquet; do
+	exported $format
+	[ $format = pprof ] && python3 -c 'import gzip, sys; d = open("map.export", "rb").read()
+sys.stdout.buffer.write(gzip.decompress(d) if d[:2] == b"\x1f\x8b" else d)' >map.plain && mv map.plain map.export
+	claim "$format: all pieces are named" is "$(grep -rhao '\[jit\] piece [0-7]' map.export | sort -u | wc -l)" 8
+done
 claim 'nothing is left of the map' eval '! ls /tmp/perf-*.map.other 2>/dev/null | grep -q .'
 
 record dump

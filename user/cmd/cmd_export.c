@@ -44,7 +44,8 @@ static const char help[] =
 	"                           are no times)\n"
 	"      --min-duration TIME  only calls that may have taken TIME or longer\n"
 	"      --range FROM..TO     as --from FROM --to TO; either may be left out\n" VIEW_HELP_TREE
-		VIEW_HELP_THREAD VIEW_HELP_DEPTH "      --from TIME          only calls that may "
+		VIEW_HELP_THREAD VIEW_HELP_LINES VIEW_HELP_DEPTH
+	"      --from TIME          only calls that may "
 	"last beyond TIME: from the start in seconds, "
 	"or a\n"
 	"                           number with s, ms, us or ns; or a time of day, HH:MM:SS\n"
@@ -185,6 +186,7 @@ static int check(struct export_command *c)
 
 static const struct option options[] = {
 	VIEW_OPTIONS_PART,
+	VIEW_OPTIONS_LINES,
 	{"output", required_argument, NULL, 'o'},
 	{"split", required_argument, NULL, OPT_SPLIT},
 	{"weight", required_argument, NULL, OPT_WEIGHT},

@@ -82,7 +82,7 @@ static const char help[] =
 	"  -N, --no-function PATTERN\n"
 	"                           without functions that match (repeatable)\n"
 	"      --module PATTERN     only functions of modules whose name matches (repeatable)\n"
-	"      --thread TID         only what that thread did (repeatable)\n"
+	"      --thread TID         only what that thread did (repeatable)\n" VIEW_HELP_LINES
 	"      --no-pager           on a terminal: not through $PAGER (less)\n"
 	"      --debuginfod         ask the servers of $DEBUGINFOD_URLS for names and lines\n"
 	"  -h, --help               this text\n"
@@ -187,6 +187,7 @@ static const struct option options[] = {
 	VIEW_OPTIONS_FILTER,
 	VIEW_OPTIONS_TIME,
 	VIEW_OPTIONS_MODULE,
+	VIEW_OPTIONS_LINES,
 	{"distribution", no_argument, NULL, OPT_DISTRIBUTION},
 	{"slowest", required_argument, NULL, OPT_SLOWEST},
 	{"longer", required_argument, NULL, OPT_LONGER},
@@ -244,6 +245,8 @@ static int parse(struct report_command *c, int argc, char **argv)
 					       "--time)");
 	if (c->html && s->wish.slowest)
 		return command_usage("report", "the page has the slowest calls: no --slowest");
+	if (c->html && s->view.by_goroutine)
+		return command_usage("report", "the page is told by thread: no --by goroutine");
 	if (c->binary && !c->lines && !c->coverage)
 		return command_usage("report", "--binary goes with --lines or --coverage");
 	return -1;
@@ -359,7 +362,7 @@ static int rates_report(struct report_command *c)
 	const struct trace_view *v = &s->view;
 	if (c->html || c->request || c->lines || c->coverage || s->callers || s->callees ||
 	    s->distribution || s->wish.slowest || s->sorted || v->only.n || v->without.n ||
-	    v->modules.n || v->n_tids || v->from.kind || v->to.kind) {
+	    v->modules.n || v->n_tids || v->by_goroutine || v->from.kind || v->to.kind) {
 		free(out);
 		return command_usage("report",
 				     "%s is a folder of recordings: --format and --top are "

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* chrome.c: the JSON trace event format, as chrome://tracing, Perfetto and speedscope read it. Each
  * call is a B and an E event of its thread; a stack that a thread switched to is a thread beside
- * it. Times are in microseconds with a fraction; where they are bounds, args say `earliest` and
- * `latest` in ns, and of the end `end_earliest` and `end_latest`. They are the E event's, which
- * viewers show of the whole call: speedscope takes a name with other args for another function.
- * Gaps are async events, since they need not nest with calls. */
+ * it, and so is each goroutine (--by goroutine). Times are in microseconds with a fraction; where
+ * they are bounds, args say `earliest` and `latest` in ns, and of the end `end_earliest` and
+ * `end_latest`. They are the E event's, which viewers show of the whole call: speedscope takes a
+ * name with other args for another function. Gaps are async events, since they need not nest with
+ * calls. */
 #include "user/export/export.h"
 
 struct chrome {
@@ -12,8 +13,16 @@ struct chrome {
 	int32_t pid, tid;
 };
 
-/* Threads of this number are stacks that others switched to. */
+/* Threads from these numbers on are stacks that others switched to, and goroutines. */
 #define STACK_TID 1000000000
+#define GOROUTINE_TID 1500000000
+
+static int32_t tid_of(const struct export *x, const struct export_track *track)
+{
+	if (trace_view_goroutine(&x->replay.view, track->task))
+		return GOROUTINE_TID + (int32_t)track->task;
+	return track->stack ? STACK_TID + (int32_t)track->number : export_task(x, track->task)->tid;
+}
 
 static void next(struct export *x)
 {
@@ -66,11 +75,11 @@ static void track(struct export *x, const struct export_track *track)
 	struct chrome *s = x->state;
 	const struct pugmark_recording_task *task = export_task(x, track->task);
 	s->pid = task->pid;
-	s->tid = track->stack ? STACK_TID + (int32_t)track->number : task->tid;
+	s->tid = tid_of(x, track);
 	char name[EXPORT_TRACK_BYTES];
 	export_track_name(x, track, name, sizeof(name));
 	put_metadata(x, "thread_name", name);
-	if (task->tid == task->pid && !track->stack) {
+	if (task->tid == task->pid && s->tid == task->tid) {
 		export_comm(task, name);
 		put_metadata(x, "process_name", name);
 	}
@@ -81,7 +90,7 @@ static void settle_track(struct export *x)
 	struct chrome *s = x->state;
 	const struct pugmark_recording_task *task = export_task(x, x->on->task);
 	s->pid = task->pid;
-	s->tid = x->on->stack ? STACK_TID + (int32_t)x->on->number : task->tid;
+	s->tid = tid_of(x, x->on);
 }
 
 static void call(struct export *x, const struct export_call *call)

@@ -2,7 +2,8 @@
 /* ctf.c: the Common Trace Format 1.8, a folder: `metadata`, which describes all else, and a stream
  * of events a track. Functions are values of an enumeration in the metadata, which is written last.
  * Both bounds of each time are fields, in ns after the recording's start; the timestamp is where
- * the event is drawn. Little-endian, packed to bytes. */
+ * the event is drawn. Of a goroutine (--by goroutine)
+ * comm is g and its number. Little-endian, packed to bytes. */
 #include "user/export/export.h"
 
 #include "offline/base/write_all.h"
@@ -61,7 +62,12 @@ static void flush_packet(struct export *x, struct ctf_stream *stream, uint32_t t
 	};
 	if (stream->n <= sizeof(head))
 		return;
-	printable_copy(head.comm, sizeof(head.comm), t->comm, PRINT_TEXT);
+	char who[VIEW_WHO_BYTES];
+	trace_view_who(&x->replay.view, task, who);
+	if (trace_view_goroutine(&x->replay.view, task))
+		memcpy(head.comm, who, strnlen(who, sizeof(head.comm)));
+	else
+		printable_copy(head.comm, sizeof(head.comm), t->comm, PRINT_TEXT);
 	memcpy(stream->packet, &head, sizeof(head));
 	int err = write_all(stream->fd, stream->packet, stream->n);
 	if (err)
@@ -220,7 +226,7 @@ static void put_metadata(struct export *x, FILE *file)
 		offset / 1000000000, offset % 1000000000);
 	put_words(file, "how", PUGMARK_TRACE_GAP + 1, export_how_word);
 	put_words(file, "end", CALL_OPEN + 1, end_word);
-	put_words(file, "cause", PUGMARK_CAUSE_UNRESOLVED + 1, trace_view_cause);
+	put_words(file, "cause", EXPORT_CAUSES, trace_view_cause);
 	fprintf(file, "typealias enum : u32 {");
 	for (uint32_t i = 0; i < x->frames.n; i++) {
 		fprintf(file, i ? ",\n\t" : "\n\t");

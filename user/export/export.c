@@ -137,17 +137,34 @@ static struct export_call call_at(struct export *x, uint32_t level)
 		.begin = bounds(x, call->from_ns, call->to_ns),
 		.site = call->site,
 		.frame = export_frame_of(x, call),
-		.level = r->levels[level].indent,
+		.level = r->levels[level].indent + r->levels[level].n_made,
 		.how = call->how,
 		.cause = call->cause,
 	};
+	if (r->levels[level].made)
+		c.parent = c.id - 1;
 	for (uint32_t i = level; i-- > 0 && !c.parent;)
 		if (r->levels[i].shown)
 			c.parent = x->first_id + r->levels[i].id;
 	return c;
 }
 
-static void hand_call(struct export *x, const struct export_call *call)
+/* The code made at run time that has called @call, which is at @level: it was there meanwhile. */
+static struct export_call made_around(struct export *x, struct export_call call, uint32_t level)
+{
+	const struct replay *r = &x->replay;
+	call.id--;
+	call.level--;
+	call.site = call.parent = 0;
+	call.arguments = NULL;
+	call.frame = export_frame_of_made(x, r->levels[level].made);
+	for (uint32_t i = level; i-- > 0 && !call.parent;)
+		if (r->levels[i].shown)
+			call.parent = x->first_id + r->levels[i].id;
+	return call;
+}
+
+static void hand_one(struct export *x, const struct export_call *call)
 {
 	if (x->err)
 		return;
@@ -155,6 +172,32 @@ static void hand_call(struct export *x, const struct export_call *call)
 		export_contexts_enter(x, call);
 	if (x->format->call)
 		x->format->call(x, call);
+}
+
+/* The call at @level, after the code that was made at run time and has called it. */
+static void hand_call(struct export *x, struct export_call *call, uint32_t level)
+{
+	if (x->replay.levels[level].made) {
+		struct export_call made = made_around(x, *call, level);
+		hand_one(x, &made);
+		call->at_ns = x->at_ns += x->format->apart;
+	}
+	hand_one(x, call);
+}
+
+/* And the end of that code. Events of a thread may have to be apart. */
+static void hand_made_end(struct export *x, const struct export_call *call, uint32_t level,
+			  struct export_end end)
+{
+	if (!x->replay.levels[level].made || x->err)
+		return;
+	struct export_call made = made_around(x, *call, level);
+	end.how = end.how == CALL_JUMPED ? CALL_RETURNED : end.how;
+	end.at_ns = x->at_ns += x->format->apart;
+	if (x->format->adds_up && !end.cut)
+		export_contexts_leave(x, &end);
+	if (x->format->ret)
+		x->format->ret(x, &made, &end);
 }
 
 static struct export_track *find_track(struct export *x, uint32_t stack)
@@ -194,7 +237,7 @@ static void meet_track(struct export *x, uint32_t levels)
 			struct export_call call = call_at(x, i);
 			call.at_ns = x->at_ns;
 			call.again = true;
-			hand_call(x, &call);
+			hand_call(x, &call, i);
 		}
 }
 
@@ -214,6 +257,7 @@ static void split_if_large(struct export *x, uint32_t levels)
 		if (x->replay.levels[i].printed && x->format->ret) {
 			struct export_call call = call_at(x, i);
 			x->format->ret(x, &call, &end);
+			hand_made_end(x, &call, i, end);
 		}
 	if (x->format->thread_end && x->on)
 		x->format->thread_end(x, x->on->task);
@@ -231,7 +275,7 @@ static void begin_call(struct export *x, uint32_t level)
 	struct export_call call = call_at(x, level);
 	call.at_ns = draw(x, call.begin);
 	x->calls++;
-	hand_call(x, &call);
+	hand_call(x, &call, level);
 }
 
 /* ---- what the walk calls ---- */
@@ -295,6 +339,7 @@ static void on_close(struct replay *r, uint32_t level, const struct replay_end *
 	call.arguments = arguments;
 	if (x->format->ret)
 		x->format->ret(x, &call, &end);
+	hand_made_end(x, &call, level, end);
 	free(arguments);
 }
 
@@ -398,7 +443,7 @@ int export_run(struct export *x, struct pugmark_diag *diag)
 	x->times = r->view.info->times;
 	x->state = calloc(1, x->format->state_bytes + 1);
 	r->format = &walk;
-	r->all = true;
+	r->all = r->made = true;
 	if (!x->state || (x->format->adds_up && export_contexts_new(x)))
 		return trace_view_no_memory(&r->view, diag);
 	struct pugmark_diag walking = {.offset = PUGMARK_NO_OFFSET};

@@ -2,8 +2,9 @@
 /* export.h: a recovered trace in the formats of other programs. The driver (export.c) walks the
  * call tree that replay.h shows, with its filters, thread by thread, and hands each format a stream
  * of calls that begin and end, of gaps and of marks; a format (one file each, a row of the table in
- * formats.c) writes them as they come. Memory is that of the open calls, of the names, and, for
- * formats that add up, of the distinct call stacks.
+ * formats.c) writes them as they come. Code that was made at run time, and has a name, is a
+ * call around what it has called: nothing more is known of it. Memory is that of the open calls, of
+ * the names, and, for formats that add up, of the distinct call stacks.
  *
  * Where an event is drawn: only witnessed events have a time, the others have two bounds. A format
  * that can show bounds does. Where one time must be drawn, it is the earliest possible, but never
@@ -19,6 +20,9 @@
 #include "user/view/replay/replay.h"
 
 #define EXPORT_NO_FRAME UINT32_MAX
+
+/* How many causes there are, for formats that name each of them beforehand. */
+enum { EXPORT_CAUSES = PUGMARK_CAUSE_DIVERGED + 1 };
 
 /* What a call is of: a function, an import, or something unnamed. Numbered from 0 as they appear.
  */
@@ -121,6 +125,7 @@ struct export
 	uint32_t **frame_of_func;   /* per module and function: frame + 1, or 0 */
 	uint32_t **frame_of_import; /* per module and place in its plan's strings: the same */
 	uint32_t frame_outside, frame_unknown; /* the same */
+	VEC(uint32_t) frame_of_made;	       /* per made_code_number(): the same */
 
 	VEC(struct export_track) tracks; /* of the thread that is walked */
 	uint32_t next_track;		 /* the number of the next one that is new */
@@ -149,8 +154,12 @@ int export_create(struct export *x);
 int export_create_folder(struct export *x);
 /* The frame of a call; EXPORT_NO_FRAME and export_fail() where memory is out. */
 uint32_t export_frame_of(struct export *x, const struct call *call);
+/* The same of code that was made at run time: what made_code_number() says. */
+uint32_t export_frame_of_made(struct export *x, uint32_t made);
 void export_frames_deinit(struct export *x);
 
+/* What an export shows as a thread: one, or a goroutine (--by goroutine), whose tid is that of the
+ * first thread it ran on. */
 static inline const struct pugmark_recording_task *export_task(const struct export *x,
 							       uint32_t task)
 {
@@ -160,7 +169,7 @@ static inline const struct pugmark_recording_task *export_task(const struct expo
 enum { EXPORT_COMM_BYTES = 80, EXPORT_TRACK_BYTES = 128 };
 /* The thread's own name, printable. */
 void export_comm(const struct pugmark_recording_task *task, char out[EXPORT_COMM_BYTES]);
-/* "NAME", or "NAME, stack N" on a stack that the thread switched to. */
+/* "NAME TID", with ", stack N" on a stack that the thread switched to; or "NAME goroutine N". */
 void export_track_name(const struct export *x, const struct export_track *track, char *out,
 		       size_t bytes);
 /* The word for how a call began, enum pugmark_trace_kind. */

@@ -48,9 +48,12 @@ void export_track_name(const struct export *x, const struct export_track *track,
 		       size_t bytes)
 {
 	const struct pugmark_recording_task *task = export_task(x, track->task);
+	uint64_t goroutine = trace_view_goroutine(&x->replay.view, track->task);
 	char comm[EXPORT_COMM_BYTES];
 	export_comm(task, comm);
-	if (track->stack)
+	if (goroutine)
+		snprintf(out, bytes, "%s goroutine %llu", comm, (unsigned long long)goroutine);
+	else if (track->stack)
 		snprintf(out, bytes, "%s %d, stack %u", comm, task->tid, track->stack);
 	else
 		snprintf(out, bytes, "%s %d", comm, task->tid);

@@ -4,6 +4,7 @@
 #include "user/export/export.h"
 
 #include "user/cli/printable.h"
+#include "user/view/trace/made_code.h"
 
 #include <pugmark/model.h>
 
@@ -47,38 +48,59 @@ static const char *shown(const char *name, char **heap)
 	return text;
 }
 
+static uint32_t no_memory(struct export *x)
+{
+	export_fail(x, -ENOMEM, "out of memory");
+	return EXPORT_NO_FRAME;
+}
+
+/* The frame of @slot, or a new one of those names, which are NULL where memory is out. */
+static uint32_t add_frame(struct export *x, uint32_t *slot, struct export_frame frame)
+{
+	if (!frame.name || !frame.module || !VEC_PUSH(&x->frames, frame)) {
+		free(frame.plain);
+		free(frame.own_module);
+		return no_memory(x);
+	}
+	*slot = x->frames.n;
+	return x->frames.n - 1;
+}
+
 uint32_t export_frame_of(struct export *x, const struct call *call)
 {
 	uint32_t *slot = slot_of(x, call);
 	if (slot && *slot)
 		return *slot - 1;
-	if (!slot || !VEC_RESERVE(&x->frames, 1)) {
-		export_fail(x, -ENOMEM, "out of memory");
-		return EXPORT_NO_FRAME;
-	}
-	char *plain = NULL, *own_module = NULL;
-	const char *name = shown(replay_call_name(&x->replay, call), &plain);
-	const char *module =
-		call->outside ? ""
-			      : shown(pugmark_trace_module_name(x->replay.view.trace, call->module),
-				      &own_module);
-	if (!name || !module) {
-		free(plain);
-		free(own_module);
-		export_fail(x, -ENOMEM, "out of memory");
-		return EXPORT_NO_FRAME;
-	}
-	x->frames.at[x->frames.n] = (struct export_frame){
-		.name = name,
-		.plain = plain,
-		.own_module = own_module,
-		.module = module,
+	if (!slot)
+		return no_memory(x);
+	struct export_frame frame = {
+		.module = "",
 		.func = call->outside ? PUGMARK_NONE : call->func,
 		.module_number = call->module,
 		.outside = call->outside,
 	};
-	*slot = ++x->frames.n;
-	return x->frames.n - 1;
+	frame.name = shown(replay_call_name(&x->replay, call), &frame.plain);
+	if (!call->outside)
+		frame.module = shown(pugmark_trace_module_name(x->replay.view.trace, call->module),
+				     &frame.own_module);
+	return add_frame(x, slot, frame);
+}
+
+uint32_t export_frame_of_made(struct export *x, uint32_t made)
+{
+	while (x->frame_of_made.n <= made)
+		if (!VEC_PUSH(&x->frame_of_made, 0))
+			return no_memory(x);
+	if (x->frame_of_made.at[made])
+		return x->frame_of_made.at[made] - 1;
+	struct export_frame frame = {
+		.plain = made_code_shown(&x->replay.view, made),
+		.module = "",
+		.func = PUGMARK_NONE,
+		.outside = true,
+	};
+	frame.name = shown(frame.plain, &frame.plain);
+	return add_frame(x, &x->frame_of_made.at[made], frame);
 }
 
 void export_frames_deinit(struct export *x)
@@ -96,4 +118,5 @@ void export_frames_deinit(struct export *x)
 	free(x->frame_of_func);
 	free(x->frame_of_import);
 	VEC_FREE(&x->frames);
+	VEC_FREE(&x->frame_of_made);
 }

@@ -46,7 +46,7 @@ static const struct parquet_column thread_columns[] = {
 	{"id", PARQUET_INT},	  {"pid", PARQUET_INT},	      {"tid", PARQUET_INT},
 	{"name", PARQUET_TEXT},	  {"parent", PARQUET_INT},    {"attached", PARQUET_INT},
 	{"exited", PARQUET_INT},  {"exit_code", PARQUET_INT}, {"first_ns", PARQUET_INT},
-	{"last_ns", PARQUET_INT},
+	{"last_ns", PARQUET_INT}, {"goroutine", PARQUET_INT},
 };
 static const struct parquet_column gap_columns[] = {
 	{"thread", PARQUET_INT},   {"stack", PARQUET_INT},  {"cause", PARQUET_WORD},
@@ -196,6 +196,8 @@ static void put_threads(struct export *x, struct parquet_file *to)
 		parquet_int(to, 7, task->exit_code);
 		parquet_int(to, 8, (int64_t)(task->first_ns > start ? task->first_ns - start : 0));
 		parquet_int(to, 9, (int64_t)(task->last_ns > start ? task->last_ns - start : 0));
+		if (trace_view_goroutine(view, i))
+			parquet_int(to, 10, (int64_t)trace_view_goroutine(view, i));
 		row_end(x, THREADS);
 	}
 }

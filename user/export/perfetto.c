@@ -65,7 +65,7 @@ static const char *const notes[] = {NULL,   "earliest", "latest", "cause", "end"
 				    "lost", "module",	"site",	  "began", "thread"};
 
 /* Names of events: causes of gaps, one for new threads, then frames. */
-enum { NAME_GAPS = 1, NAME_NEW_THREAD = NAME_GAPS + PUGMARK_CAUSE_UNRESOLVED + 1, NAME_FRAMES };
+enum { NAME_GAPS = 1, NAME_NEW_THREAD = NAME_GAPS + EXPORT_CAUSES, NAME_FRAMES };
 
 /* Ids of tracks: processes by pid, threads by task, the others by number. */
 #define UUID_PROCESS (1ul << 32)
@@ -131,7 +131,7 @@ static void intern_fixed(struct protobuf *pb)
 		intern(pb, INTERNED_CATEGORY, i, categories[i]);
 	for (uint32_t i = 1; i < N_NOTES; i++)
 		intern(pb, INTERNED_ANNOTATION, i, notes[i]);
-	for (uint8_t i = 0; i <= PUGMARK_CAUSE_UNRESOLVED; i++) {
+	for (uint8_t i = 0; i < EXPORT_CAUSES; i++) {
 		snprintf(name, sizeof(name), "gap: %s", trace_view_cause(i));
 		intern(pb, INTERNED_EVENT, NAME_GAPS + i, name);
 	}
@@ -216,6 +216,12 @@ static void track(struct export *x, const struct export_track *track)
 	const struct pugmark_recording_task *task = export_task(x, track->task);
 	uint64_t thread = UUID_THREAD + task->number;
 	char name[EXPORT_TRACK_BYTES];
+	if (trace_view_goroutine(&x->replay.view, track->task)) {
+		describe_process(x, task);
+		export_track_name(x, track, name, sizeof(name));
+		describe(x, thread, UUID_PROCESS + (uint32_t)task->pid, name);
+		return;
+	}
 	if (!track->stack) {
 		describe_process(x, task);
 		describe_thread(x, task);

@@ -22,7 +22,7 @@ static const char schema[] =
 	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, name TEXT,\n"
 	"  parent INTEGER REFERENCES threads, attached INTEGER, exited INTEGER, exit_code "
 	"INTEGER,\n"
-	"  first_ns INTEGER, last_ns INTEGER);\n"
+	"  first_ns INTEGER, last_ns INTEGER, goroutine INTEGER);\n"
 	"CREATE TABLE calls (id INTEGER PRIMARY KEY, thread INTEGER NOT NULL REFERENCES threads,\n"
 	"  stack INTEGER NOT NULL, parent INTEGER REFERENCES calls, level INTEGER NOT NULL,\n"
 	"  function INTEGER NOT NULL REFERENCES functions, how TEXT NOT NULL, cause TEXT,\n"
@@ -316,7 +316,7 @@ static void put_threads(struct export *x)
 {
 	const struct trace_view *view = &x->replay.view;
 	sqlite3_stmt *stmt = NULL;
-	prepare(x, "INSERT INTO threads VALUES (?,?,?,?,nullif(?,0),?,?,?,?,?)", &stmt);
+	prepare(x, "INSERT INTO threads VALUES (?,?,?,?,nullif(?,0),?,?,?,?,?,nullif(?,0))", &stmt);
 	for (uint32_t i = 0; i < view->n_tasks && !x->err; i++) {
 		const struct pugmark_recording_task *task = &view->tasks[i];
 		if (!trace_view_has_task(view, i))
@@ -338,6 +338,7 @@ static void put_threads(struct export *x)
 		sqlite3_bind_int64(
 			stmt, 10,
 			(sqlite3_int64)(task->last_ns > start ? task->last_ns - start : 0));
+		sqlite3_bind_int64(stmt, 11, (sqlite3_int64)trace_view_goroutine(view, i));
 		run(x, stmt);
 	}
 	sqlite3_finalize(stmt);

@@ -35,7 +35,11 @@ static void put_slowest_text(struct request_show *s, const struct request_single
 		const struct request *r = list[i].request;
 		outbuf_format(s->out, "  at %.6fs ", (double)after_start(s, r->from_ns) / 1e9);
 		outbuf_bounds(s->out, r->took);
-		outbuf_format(s->out, " in thread %d", s->view->tasks[list[i].task].tid);
+		uint64_t goroutine = trace_view_goroutine(s->view, list[i].task);
+		if (goroutine)
+			outbuf_format(s->out, " in goroutine %llu", (unsigned long long)goroutine);
+		else
+			outbuf_format(s->out, " in thread %d", s->view->tasks[list[i].task].tid);
 		if (r->identified) {
 			outbuf_text(s->out, " of ");
 			put_identity(s->out, r->identity);

@@ -4,6 +4,7 @@
 #include "user/view/replay/replay.h"
 
 #include "user/view/replay/replay_paths.h"
+#include "user/view/trace/made_code.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,6 +80,12 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t level)
 			r->levels[around].hid = true;
 		return;
 	}
+	l->n_made = around >= 0 ? r->levels[around].n_made : 0;
+	l->made = r->made ? made_code_number(&r->view, r->task, stack[level].entered_from,
+					     stack[level].to_ns)
+			  : 0;
+	l->n_made += !!l->made;
+	r->last_id += !!l->made;
 	l->id = ++r->last_id;
 	if (stack[level].to_ns >= r->view.from_ns && !r->longer_ns)
 		open_around(r, level);

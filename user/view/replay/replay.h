@@ -19,6 +19,9 @@ struct replay_level {
 	bool left_out;	  /* or -N did, and nothing around it */
 	uint32_t indent;  /* how many shown calls are around it */
 	uint64_t id;	  /* shown: its number in the thread, from 1, by start */
+	uint32_t made;	  /* replay.made: the code made at run time that has called it
+			     (made_code_number()), which has the number before its own */
+	uint32_t n_made;  /* of such code around it */
 	uint32_t inlined; /* --paths: the innermost inlined call that is open, of the source of */
 	uint16_t module;  /* this module; or SOURCE_NONE */
 	struct arg_values *values; /* heap: what it was called with; NULL: not known */
@@ -79,6 +82,7 @@ struct replay {
 	struct replay_paths *paths; /* --paths, or NULL */
 	struct arguments arguments;
 	bool all;		     /* no runs */
+	bool made;		     /* code made at run time, where it has a name, is a call too */
 	struct replay_choice choice; /* ->takes NULL: all */
 	uint32_t task;		     /* that is walked */
 	uint64_t longer_ns;	     /* only calls that may have taken as long; 0: all */

@@ -97,8 +97,12 @@ static void json_slowest(struct report_show *s)
 		const struct report_slow *slow = &s->report.slow[i];
 		outbuf_text(s->out, i ? ",\n{" : "\n{");
 		json_identity(s, slow->id);
-		outbuf_format(s->out, ",\"thread\":%d,\"open\":%s", s->view.tasks[slow->task].tid,
-			      slow->open ? "true" : "false");
+		uint64_t goroutine = trace_view_goroutine(&s->view, slow->task);
+		if (goroutine)
+			outbuf_json_dec(s->out, ",\"goroutine\":", goroutine);
+		else
+			outbuf_format(s->out, ",\"thread\":%d", s->view.tasks[slow->task].tid);
+		outbuf_format(s->out, ",\"open\":%s", slow->open ? "true" : "false");
 		json_bounds(s, "start_ns",
 			    (struct time_bounds){slow->from_ns > start ? slow->from_ns - start : 0,
 						 slow->to_ns > start ? slow->to_ns - start : 0});

@@ -4,39 +4,25 @@
 
 #include "offline/base/search.h"
 #include "offline/base/vec.h"
+#include "user/view/trace/made_code.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A caller: this bit, the name's number, and whether it is not certain. */
+/* A caller: this bit, and what made_code_number() says. */
 #define MADE (1u << 31)
 
 uint32_t report_made_caller(const struct report_worker *w, const struct call *call)
 {
-	const struct trace_view *view = w->job->view;
-	struct pugmark_recording_code code;
-	/* The call instruction lies before where it returns to. */
-	if (!call->entered_from ||
-	    !pugmark_recording_code_at(view->rec, view->tasks[w->task].pid, call->entered_from - 1,
-				       call->to_ns, &code))
-		return PUGMARK_NONE;
-	return MADE | code.number << 1 | !code.certain;
+	uint32_t number = made_code_number(w->job->view, w->task, call->entered_from, call->to_ns);
+	return number ? MADE | number : PUGMARK_NONE;
 }
 
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	return x < y ? -1 : x > y;
-}
-
-/* The name of @caller, as it is shown; the caller frees it. NULL: no memory. */
-static char *name_of(const struct trace_view *view, uint32_t caller)
-{
-	const char *name = pugmark_recording_code_name(view->rec, (caller & ~MADE) >> 1);
-	char *text;
-	return asprintf(&text, "[jit] %s%s", name, caller & 1 ? "?" : "") < 0 ? NULL : text;
 }
 
 int report_made_add(const struct trace_view *view, struct report *r)
@@ -58,7 +44,7 @@ int report_made_add(const struct trace_view *view, struct report *r)
 	if (funcs)
 		r->funcs = funcs;
 	for (uint32_t i = 0; funcs && i < n; i++) {
-		char *name = name_of(view, made.at[i]);
+		char *name = made_code_shown(view, made.at[i] & ~MADE);
 		failed |= !name;
 		funcs[r->n_funcs++] = (struct report_func){
 			.id = {.kind = FUNC_MADE, .func = PUGMARK_NONE, .import = name}};

@@ -127,7 +127,9 @@ static void text_slowest(struct report_show *s)
 		outbuf_char(s->out, '+');
 		unsigned len = outbuf_duration(s->out, slow->to_ns - slow->from_ns);
 		outbuf_spaces(s->out, len < 8 ? 8 - len : 0);
-		outbuf_format(s->out, "  %7d", s->view.tasks[slow->task].tid);
+		char who[VIEW_WHO_BYTES];
+		trace_view_who(&s->view, slow->task, who);
+		outbuf_format(s->out, "  %7s", who);
 		put_bounds(s, slow->took);
 		if (slow->open)
 			outbuf_text(s->out, "  (still open)");

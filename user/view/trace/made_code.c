@@ -3,6 +3,7 @@
  * page by page, and kept: there may be thousands of them. */
 #include "user/view/trace/made_code.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,26 @@ bool made_code_find(struct trace_view *view, uint32_t task, uint64_t addr, uint6
 	}
 	*out = (struct made_code){0};
 	return has_no_file(view, pid, addr - 1, time_ns);
+}
+
+uint32_t made_code_number(const struct trace_view *view, uint32_t task, uint64_t addr,
+			  uint64_t time_ns)
+{
+	struct pugmark_recording_code code;
+	/* The call instruction lies before where it returns to. */
+	if (!addr ||
+	    !pugmark_recording_code_at(view->rec, view->tasks[task].pid, addr - 1, time_ns, &code))
+		return 0;
+	return (code.number + 1) << 1 | code.certain;
+}
+
+char *made_code_shown(const struct trace_view *view, uint32_t number)
+{
+	const char *name = pugmark_recording_code_name(view->rec, (number >> 1) - 1);
+	char *text;
+	return asprintf(&text, "[jit] %s%s", name, made_code_is_certain(number) ? "" : "?") < 0
+		       ? NULL
+		       : text;
 }
 
 void made_code_print(struct outbuf *out, const struct made_code *code)

@@ -12,6 +12,17 @@ struct made_code {
 	bool certain;	  /* else it may have had another name then */
 };
 
+/* The number of the name of such code, and whether it is certain, as one number that is not 0; 0:
+ * it was not made by such code, or that has no name. */
+uint32_t made_code_number(const struct trace_view *view, uint32_t task, uint64_t addr,
+			  uint64_t time_ns);
+static inline bool made_code_is_certain(uint32_t number)
+{
+	return number & 1;
+}
+/* As it is shown; the caller frees it. NULL: no memory. */
+char *made_code_shown(const struct trace_view *view, uint32_t number);
+
 /* Whether the call that returns to @addr (a run-time address; 0: none) in the thread at @task was
  * made by such code at @time_ns. For one thread at a time. */
 bool made_code_find(struct trace_view *view, uint32_t task, uint64_t addr, uint64_t time_ns,

@@ -238,6 +238,9 @@ static int find_lines(struct trace_view *view, struct pugmark_diag *diag)
 	for (uint32_t i = 0; i < n; i++) {
 		struct pugmark_recording_task *t = &view->as_tasks[i];
 		*t = view->tasks[lines[i].task];
+		t->number = i + 1;
+		t->parent = 0;
+		t->n_events = lines[i].n_events;
 		t->first_ns = lines[i].first_ns;
 		t->last_ns = lines[i].last_ns;
 	}
