@@ -218,6 +218,17 @@ static bool run_bits(struct value_machine *m, const struct value_insn *insn)
 	return true;
 }
 
+/* How well the bytes are known that a turn stores: those at rsi, or of rax. */
+static void stored_qualities(const struct value_machine *m, bool from_rsi, unsigned size,
+			     uint8_t q[8])
+{
+	memset(q, VALUE_EXACT, 8);
+	if (from_rsi)
+		value_memory_read_qualities(m->memory, m->state.gpr[VALUE_RSI], q, size);
+	else if (m->known.inexact >> VALUE_RAX & 1)
+		memcpy(q, m->known.gpr[VALUE_RAX], size);
+}
+
 /* The next turn of a string instruction: false where memory cannot be touched. */
 static bool string_turn(struct value_machine *m, unsigned what, unsigned size)
 {
@@ -234,8 +245,13 @@ static bool string_turn(struct value_machine *m, unsigned what, unsigned size)
 		left = s->gpr[VALUE_RAX] & mask;
 	if ((what == 'c' || what == 'a') && !slow_load(m, *rdi, &right, size))
 		return false;
+	uint8_t q[8];
+	if (to_rdi && m->loose)
+		stored_qualities(m, from_rsi, size, q);
 	if (to_rdi && !slow_store(m, *rdi, &left, size))
 		return false;
+	if (to_rdi && m->loose)
+		value_memory_write_qualities(m->memory, *rdi, q, size);
 	if (what == 'l')
 		s->gpr[VALUE_RAX] = size == 4 ? left : (s->gpr[VALUE_RAX] & ~mask) | left;
 	if (what == 'c' || what == 'a') {
@@ -286,6 +302,28 @@ static unsigned string_kind(uint16_t mnemonic)
 	}
 }
 
+/* Whether a turn of movs stores where a later one loads, or where it has loaded itself: then it is
+ * not the same again. */
+static bool eats_itself(const struct value_state *s, uint64_t size)
+{
+	const uint64_t rsi = s->gpr[VALUE_RSI], rdi = s->gpr[VALUE_RDI];
+	const uint64_t ahead = s->df ? rdi - rsi : rsi - rdi;
+	return ahead && (ahead / size < s->gpr[VALUE_RCX] || -ahead < size);
+}
+
+/* Whether all of its turns can be done. */
+static bool may_move(struct value_machine *m, unsigned size)
+{
+	const struct value_state *s = &m->state;
+	const uint64_t step = s->df ? -(uint64_t)size : size;
+	uint64_t rsi = s->gpr[VALUE_RSI], rdi = s->gpr[VALUE_RDI], left;
+	for (uint64_t n = s->gpr[VALUE_RCX]; n; n--, rsi += step, rdi += step)
+		if (!slow_load(m, rsi, &left, size) || !value_memory_lookup(m->memory, rdi, true) ||
+		    !value_memory_lookup(m->memory, rdi + size - 1, true))
+			return false;
+	return true;
+}
+
 /* All turns; or, where one cannot be done, none: registers are put back, and what was stored is
  * stored again with the same values. */
 static bool run_string(struct value_machine *m, const struct value_op *op)
@@ -296,6 +334,8 @@ static bool run_string(struct value_machine *m, const struct value_op *op)
 	unsigned what = string_kind(op->imm);
 	bool compares = what == 'c' || what == 'a';
 	bool ok = true;
+	if (op->b && what == 'm' && eats_itself(s, op->a) && !may_move(m, op->a))
+		return false;
 	if (!op->b)
 		ok = string_turn(m, what, op->a);
 	while (ok && op->b && s->gpr[VALUE_RCX]) {

@@ -483,6 +483,22 @@ static void count_trace(struct value_insn *insn)
 			insn->n_results += insn->access[i].kind == VALUE_ACCESS_VEC ? 4 : 1;
 }
 
+/* rsi and rdi move, which Zydis does not say of cmps, lods and scas. */
+static void add_moves(struct value_insn *insn, const ZydisDecodedInstruction *zi)
+{
+	for (int m = 0; m < insn->n_mem; m++) {
+		bool listed = false;
+		for (int i = 0; i < insn->n_access; i++)
+			listed |= insn->access[i].kind == VALUE_ACCESS_GPR &&
+				  insn->access[i].reg == insn->mem[m].base && insn->access[i].write;
+		if (listed)
+			continue;
+		struct value_access *a = add(insn, VALUE_ACCESS_GPR, insn->mem[m].base, 0, 8);
+		a->read = a->write = true;
+		a->conditional = repeats(zi);
+	}
+}
+
 void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
 			 uint64_t ip, struct value_access *access, struct value_insn *out)
 {
@@ -503,6 +519,8 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 			out->imm = ops[i].imm.value.u;
 			out->has_imm = true;
 		}
+	if (out->kind == VALUE_INSN_STRING)
+		add_moves(out, zi);
 	add_flags(out, zi);
 	add_rounding(out, zi);
 	if (zi->mnemonic == ZYDIS_MNEMONIC_BSF || zi->mnemonic == ZYDIS_MNEMONIC_BSR)

@@ -149,6 +149,8 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 	if (zi->meta.category == ZYDIS_CATEGORY_CMOV)
 		return VALUE_FLOW_SELECT;
 	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_XCHG:
+		return VALUE_FLOW_SWAP;
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_PUSH:
 	case ZYDIS_MNEMONIC_POP:

@@ -129,9 +129,11 @@ static uint8_t log_of(const struct value_insn *insn)
 	return LOG_NOTHING;
 }
 
-/* Whether an address is computed in 32 bits; that of the stack never is. */
+/* Whether memory is addressed in 32 bits; the stack never is, and lea() sees to itself. */
 static bool has_narrow_address(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
+	if (zi->mnemonic == ZYDIS_MNEMONIC_LEA)
+		return false;
 	for (unsigned i = 0; zi->address_width != 64 && i < zi->operand_count; i++)
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    !(ops[i].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&

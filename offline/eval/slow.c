@@ -194,6 +194,31 @@ static size_t copy_source(const struct step *s, uint8_t q[MEMORY_MAX])
 	return n;
 }
 
+/* The qualities of the two inputs of xchg; what is behind them in a register becomes zeros. */
+static void swap_sources(const struct step *s, uint8_t q[2][8])
+{
+	unsigned n = 0;
+	memset(q, VALUE_EXACT, 2 * sizeof(*q));
+	for (int i = 0; i < s->insn->n_access && n < 2; i++) {
+		uint8_t of[MEMORY_MAX];
+		const struct value_access *a = &s->insn->access[i];
+		if (a->read && !a->address)
+			memcpy(q[n++], of, value_step_get(s, a, of));
+	}
+}
+
+/* Returns the worst of them. */
+static uint8_t put_swapped(struct step *s, uint8_t q[2][8])
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < 16; i++)
+		q[i / 8][i % 8] = worse(q[i / 8][i % 8], s->address);
+	for (int i = 0; i < s->insn->n_access && n < 2; i++)
+		if (s->insn->access[i].write)
+			value_step_put(s, &s->insn->access[i], q[!n++]);
+	return worse(worst(q[0], 8), worst(q[1], 8));
+}
+
 /* Where an instruction last was is stored by fnstenv and fnsave, and is not followed here. */
 static void forget_pointers(struct step *s)
 {
@@ -211,34 +236,68 @@ static bool decides(const struct value_insn *insn)
 	       insn->kind == VALUE_INSN_JUMP_IND || insn->kind == VALUE_INSN_CALL_IND;
 }
 
-/* All that a string instruction touches is as good as the worst of it. */
-static uint8_t string_quality(struct step *s, uint64_t rsi, uint64_t rdi, uint64_t turns)
+/* The worst quality of the bytes in memory that a string instruction has been over: read, or, where
+ * it stores, stored, which the turns have told byte by byte. What they were worth is worse if the
+ * count or an address is. */
+static uint8_t string_quality(struct step *s, uint64_t rsi, uint64_t rdi, uint64_t turns,
+			      uint8_t steered)
 {
+	const bool stores = writes_memory(s->insn);
 	size_t size = s->insn->mem[0].len, len = turns * size;
 	bool down = s->m->state.df;
-	uint8_t w = s->in;
+	uint8_t w = stores ? steered : s->in;
 	for (int i = 0; i < s->insn->n_mem; i++) {
 		uint64_t at = s->insn->mem[i].base == VALUE_RSI ? rsi : rdi;
 		uint64_t from = down && turns ? at - (len - size) : at;
-		for (size_t k = 0; s->insn->mem[i].read && k < len; k++) {
+		bool seen = stores ? s->insn->mem[i].write : s->insn->mem[i].read;
+		for (size_t k = 0; seen && k < len; k++) {
 			uint8_t q = VALUE_UNKNOWN;
 			value_memory_read_qualities(s->m->memory, from + k, &q, 1);
+			q = stores ? worse(q, steered) : q;
+			if (stores && steered)
+				value_memory_set_quality(s->m->memory, from + k, 1, q);
 			w = worse(w, q);
 		}
 	}
 	return w;
 }
 
+/* Of what says how often and where: all registers but the one that stos stores. */
+static uint8_t string_steered(const struct step *s)
+{
+	uint8_t q[MEMORY_MAX], w = VALUE_EXACT;
+	for (int i = 0; i < s->insn->n_access; i++) {
+		const struct value_access *a = &s->insn->access[i];
+		bool data = a->kind == VALUE_ACCESS_MEMORY ||
+			    (a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RAX);
+		if (a->read && !data)
+			w = worse(w, worst(q, value_step_get(s, a, q)));
+	}
+	return w;
+}
+
+/* The registers that a string instruction writes. */
+static void put_registers(struct step *s, uint8_t quality)
+{
+	uint8_t q[MEMORY_MAX];
+	memset(q, quality, sizeof(q));
+	for (int i = 0; i < s->insn->n_access; i++)
+		if (s->insn->access[i].write && s->insn->access[i].kind != VALUE_ACCESS_MEMORY)
+			value_step_put(s, &s->insn->access[i], q);
+}
+
 static int string_step(struct step *s, struct value_block *b, struct value_trace *trace)
 {
 	struct value_machine *m = s->m;
-	if (s->in == VALUE_UNKNOWN && (s->address == VALUE_UNKNOWN || writes_memory(s->insn)))
-		return s->address == VALUE_UNKNOWN ? VALUE_STOP_UNKNOWN_STORE
-						   : VALUE_STOP_UNKNOWN_BRANCH;
-	m->supposed |= s->in == VALUE_ASSUMED && writes_memory(s->insn);
+	const bool stores = writes_memory(s->insn);
+	const uint8_t steered = stores ? string_steered(s) : s->in;
+	if (s->address == VALUE_UNKNOWN)
+		return VALUE_STOP_UNKNOWN_STORE;
+	if (steered == VALUE_UNKNOWN && stores)
+		return VALUE_STOP_UNKNOWN_BRANCH;
+	m->supposed |= steered == VALUE_ASSUMED && stores;
 	const uint64_t rsi = m->state.gpr[VALUE_RSI], rdi = m->state.gpr[VALUE_RDI];
 	const uint64_t rcx = m->state.gpr[VALUE_RCX];
-	uint8_t count_quality = s->in;
 	m->loose = true;
 	int stop = value_exec_single(m, b, trace);
 	m->loose = false;
@@ -246,16 +305,11 @@ static int string_step(struct step *s, struct value_block *b, struct value_trace
 		return stop == STOP_SLOW ? VALUE_STOP_FAULT : stop;
 	const struct value_op *op = &b->ops[b->insns[0].first_op];
 	uint64_t turns = op->b ? rcx - m->state.gpr[VALUE_RCX] : 1;
-	uint8_t w = string_quality(s, rsi, rdi, turns);
-	if (writes_memory(s->insn)) {
-		size_t size = s->insn->mem[0].len, len = turns * size;
-		uint64_t from = m->state.df && turns ? rdi - (len - size) : rdi;
-		value_memory_set_quality(m->memory, from, len, w);
-		w = count_quality;
-	}
+	uint8_t w = string_quality(s, rsi, rdi, turns, steered);
 	if (w > s->in)
 		note_reason(s, w, VALUE_OF_MEMORY, 0);
-	count_inexact(s, put_all(s, w));
+	put_registers(s, stores ? steered : w);
+	count_inexact(s, w);
 	return DONE;
 }
 
@@ -282,7 +336,10 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 	m->supposed |= (decides(insn) && s.in == VALUE_ASSUMED) ||
 		       (s.address == VALUE_ASSUMED && writes_memory(insn));
 	uint8_t source[MEMORY_MAX], out = insn->computed ? s.in : VALUE_UNKNOWN;
+	uint8_t swapped[2][8];
 	size_t n = insn->flow == VALUE_FLOW_COPY ? copy_source(&s, source) : 0;
+	if (insn->flow == VALUE_FLOW_SWAP)
+		swap_sources(&s, swapped);
 	if (!insn->computed) {
 		note_reason(&s, VALUE_UNKNOWN, VALUE_OF_NO_SEMANTICS, 0);
 		m->state.no_tops |= insn->no_tops;
@@ -311,6 +368,9 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 	    stop == VALUE_STOP_LIMIT) {
 		put_copy(&s, source, n);
 		out = worse(s.address, worst(source, n));
+	} else if (insn->flow == VALUE_FLOW_SWAP && insn->computed && stop == VALUE_STOP_LIMIT &&
+		   s.address != VALUE_UNKNOWN) {
+		out = put_swapped(&s, swapped);
 	} else if (by_bytes && stop == VALUE_STOP_LIMIT) {
 		out = value_step_put_bytes(&s, source);
 	} else {

@@ -71,13 +71,13 @@ static size_t make(uint8_t *out)
 		by = rand() % 2;
 		out[n++] = by ? 0xc0 + wide : 0xd0 + wide + 2 * (rand() % 2);
 		break;
-	default: /* test, mov, movzx, movsx */
+	default: /* xchg, test, mov, movzx, movsx */
 		if (rand() % 3 == 0)
 			out[n++] = 0x0f;
 		if (n && out[n - 1] == 0x0f)
 			out[n++] = (rand() % 2 ? 0xb6 : 0xbe) + wide;
 		else
-			out[n++] = (rand() % 2 ? 0x84 : 0x88) + wide;
+			out[n++] = (uint8_t[]){0x84, 0x86, 0x88}[rand() % 3] + wide;
 	}
 	out[n++] = mod | reg << 3 | rm;
 	if (by)
@@ -277,12 +277,179 @@ static void a_shift_moves_what_is_known(void **state)
 	value_memory_deinit(&memory);
 }
 
+/* --- string instructions ---------------------------------------------------------------------- */
+
+enum { AREA = 96, NEAR = 24, STRINGS = 20000 };
+
+struct string_inputs {
+	uint8_t bytes[AREA], quality[AREA], rax[8], of_rax[8];
+	uint64_t rsi, rdi, rcx, df;
+};
+
+/* Of its ranges some lie over each other, and in all of them is what is not known. */
+static void choose_string(struct string_inputs *in)
+{
+	memset(in, 0, sizeof(*in));
+	bool many = rand() % 2;
+	for (int i = 0; i < AREA; i++) {
+		in->bytes[i] = rand() % 3 ? 7 : rand();
+		in->quality[i] = rand() % (many ? 3 : 40) ? VALUE_EXACT : VALUE_UNKNOWN;
+	}
+	for (int i = 0; i < 8; i++) {
+		in->rax[i] = rand() % 2 ? 7 : rand();
+		in->of_rax[i] = rand() % 3 ? VALUE_EXACT : VALUE_UNKNOWN;
+	}
+	in->df = rand() % 2;
+	in->rsi = DATA + AREA / 2 - NEAR / 2 + rand() % NEAR;
+	in->rdi = DATA + AREA / 2 - NEAR / 2 + rand() % NEAR;
+	in->rcx = rand() % 4;
+}
+
+static void execute_string(struct value_machine *m, uint64_t ip, const struct string_inputs *in,
+			   bool known)
+{
+	struct value_memory *memory = value_machine_memory(m);
+	uint64_t rax;
+	memcpy(&rax, in->rax, 8);
+	value_forget(m, VALUE_BITS_ALL, VALUE_EXACT);
+	value_set_gpr(m, VALUE_RAX, rax, known ? VALUE_UNKNOWN : VALUE_EXACT);
+	memcpy(value_machine_known(m)->gpr[VALUE_RAX], in->of_rax, 8);
+	value_set_gpr(m, VALUE_RSI, in->rsi, VALUE_EXACT);
+	value_set_gpr(m, VALUE_RDI, in->rdi, VALUE_EXACT);
+	value_set_gpr(m, VALUE_RCX, in->rcx, VALUE_EXACT);
+	value_set_rflags(value_machine_state(m), in->df << 10);
+	assert_int_equal(value_memory_write(memory, DATA, in->bytes, AREA, VALUE_EXACT), 0);
+	if (known)
+		assert_int_equal(value_memory_write_qualities(memory, DATA, in->quality, AREA), 0);
+	value_machine_state(m)->rip = ip;
+	assert_int_equal(value_machine_run(m, value_machine_count(m) + 1, NULL), VALUE_STOP_LIMIT);
+}
+
+/* Returns how many bytes of memory the first run has called exact. */
+static unsigned compare_strings(struct value_machine *m, uint64_t ip, struct string_inputs *in)
+{
+	struct value_memory *memory = value_machine_memory(m);
+	const struct value_state *state = value_machine_state(m);
+	uint8_t first[AREA], quality[AREA], second[AREA];
+	unsigned exact = 0;
+	execute_string(m, ip, in, true);
+	const struct value_state was = *state;
+	const struct value_known known = *value_machine_known(m);
+	assert_int_equal(value_memory_read(memory, DATA, first, AREA, NULL), 0);
+	assert_int_equal(value_memory_read_qualities(memory, DATA, quality, AREA), 0);
+	for (int i = 0; i < AREA; i++)
+		if (in->quality[i])
+			in->bytes[i] = rand();
+	for (int i = 0; i < 8; i++)
+		if (in->of_rax[i])
+			in->rax[i] = rand();
+	execute_string(m, ip, in, false);
+	assert_int_equal(value_memory_read(memory, DATA, second, AREA, NULL), 0);
+	for (int i = 0; i < AREA; i++) {
+		exact += !quality[i];
+		if (!quality[i])
+			assert_int_equal(first[i], second[i]);
+	}
+	for (unsigned r = 0; r < 16; r++)
+		for (int k = 0; k < 8; k++)
+			if (!(known.inexact >> r & 1) || !known.gpr[r][k])
+				assert_int_equal(was.gpr[r] >> 8 * k & 0xff,
+						 state->gpr[r] >> 8 * k & 0xff);
+	if (!(known.inexact >> VALUE_BIT_FLAGS & 1))
+		assert_int_equal(value_rflags(&was), value_rflags(state));
+	return exact;
+}
+
+static void strings_are_known_byte_by_byte(void **state)
+{
+	(void)state;
+	static const uint8_t ops[] = {0xa4, 0xa5, 0xa6, 0xa7, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf},
+			     prefixes[] = {0x90, 0xf2, 0xf3}, widths[] = {0x90, 0x66, 0x48};
+	enum { FORMS_OF_STRINGS = sizeof(ops) * 9 };
+	uint8_t code[FORMS_OF_STRINGS * SLOT];
+	struct value_memory memory;
+	unsigned exact = 0;
+	memset(code, 0x90, sizeof(code));
+	srand(25);
+	for (unsigned i = 0; i < FORMS_OF_STRINGS; i++) {
+		uint8_t *at = code + i * SLOT;
+		size_t n = 0;
+		if (prefixes[i % 3] != 0x90)
+			at[n++] = prefixes[i % 3];
+		if (widths[i / 3 % 3] != 0x90)
+			at[n++] = widths[i / 3 % 3];
+		at[n] = ops[i / 9];
+	}
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	for (unsigned i = 0; i < STRINGS; i++) {
+		struct string_inputs in;
+		choose_string(&in);
+		exact += compare_strings(m, CODE + i % FORMS_OF_STRINGS * SLOT, &in);
+	}
+	assert_true(exact > STRINGS * AREA / 2);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
+/* rep movsq of three, of which one byte of the second is not known: that byte alone is not; a copy
+ * that lies before its source, by less than it is long; and movsq of eight bytes. */
+static void a_copy_keeps_what_is_known(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {0xf3, 0x48, 0xa5, 0x48, 0xa5};
+	struct value_memory memory;
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	uint8_t bytes[48], quality[48] = {0}, got[48];
+	for (int i = 0; i < 48; i++)
+		bytes[i] = i;
+	quality[17] = quality[40] = VALUE_UNKNOWN;
+	assert_int_equal(value_memory_write(&memory, DATA, bytes, 48, VALUE_EXACT), 0);
+	assert_int_equal(value_memory_write_qualities(&memory, DATA, quality, 48), 0);
+	value_set_gpr(m, VALUE_RSI, DATA + 8, VALUE_EXACT);
+	value_set_gpr(m, VALUE_RDI, DATA, VALUE_EXACT);
+	value_set_gpr(m, VALUE_RCX, 3, VALUE_EXACT);
+	value_machine_state(m)->rip = CODE;
+	assert_int_equal(value_machine_run(m, 1, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_memory_read(&memory, DATA, got, 24, NULL), 0);
+	assert_memory_equal(got, bytes + 8, 24);
+	assert_int_equal(value_memory_read_qualities(&memory, DATA, got, 24), 0);
+	for (int i = 0; i < 24; i++)
+		assert_int_equal(got[i], i == 9 ? VALUE_UNKNOWN : VALUE_EXACT);
+	assert_int_equal(value_quality(m, 1 << VALUE_RCX | 1 << VALUE_RSI | 1 << VALUE_RDI), 0);
+	value_set_gpr(m, VALUE_RSI, DATA + 40, VALUE_EXACT);
+	assert_int_equal(value_machine_run(m, 2, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_memory_read_qualities(&memory, DATA + 24, got, 8), 0);
+	assert_int_equal(got[0], VALUE_UNKNOWN);
+	assert_int_equal(got[1], VALUE_EXACT);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
+/* lea ecx, [r9d + 1], of an address of 32 bits: ecx is known where r9d is. */
+static void an_address_of_32_bits_is_computed(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {0x67, 0x41, 0x8d, 0x49, 0x01};
+	struct value_memory memory;
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	value_set_gpr(m, 9, 0x12300000fff, VALUE_EXACT);
+	value_machine_state(m)->rip = CODE;
+	assert_int_equal(value_machine_run(m, 1, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_quality(m, 1 << VALUE_RCX), VALUE_EXACT);
+	assert_int_equal(value_machine_state(m)->gpr[VALUE_RCX], 0x1000);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_called_exact_does_not_depend_on_what_is_not),
 		cmocka_unit_test(a_byte_is_known_beside_others_that_are_not),
 		cmocka_unit_test(a_shift_moves_what_is_known),
+		cmocka_unit_test(strings_are_known_byte_by_byte),
+		cmocka_unit_test(a_copy_keeps_what_is_known),
+		cmocka_unit_test(an_address_of_32_bits_is_computed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
