@@ -164,6 +164,15 @@ int captures_page(const struct captures *captures, uint64_t addr, uint8_t out[40
 int captures_file_bytes(const struct captures *captures, uint32_t file, uint64_t off, uint32_t len,
 			uint8_t *out);
 
+/* What cpuid tells with @leaf in eax and @subleaf in ecx, in eax, ebx, ecx and edx, on whichever
+ * processor of the machine; @varies: the bits that depend on which. False: it is not told.
+ * captures_has_subleaves(): whether ecx matters. */
+bool captures_cpuid(const struct captures *captures, uint32_t leaf, uint32_t subleaf,
+		    uint32_t out[4], uint32_t varies[4]);
+bool captures_has_subleaves(uint32_t leaf);
+/* What xgetbv tells of XCR0; false: it is not told. */
+bool captures_xcr0(const struct captures *captures, uint64_t *out);
+
 /* The import that the PLT stub at @addr (run-time) is of, or that the GOT slot at @addr is of;
  * NULL: there is none. */
 const char *captures_stub(const struct captures *captures, uint64_t addr);

@@ -200,6 +200,44 @@ int captures_table_read(struct captures *c, struct pugmark_diag *diag)
 		   : 0;
 }
 
+bool captures_has_subleaves(uint32_t leaf)
+{
+	return leaf == 4 || leaf == 7 || leaf == 0xd;
+}
+
+bool captures_cpuid(const struct captures *c, uint32_t leaf, uint32_t subleaf, uint32_t out[4],
+		    uint32_t varies[4])
+{
+	enum { EBX = 1, FEATURES = 1, STATES = 0xd, COMPACT = 1, APIC_ID = 0xff << 24 };
+	const json_t *list = json_object_get(json_object_get(c->table, "processor"), "cpuid");
+	size_t i = 0;
+
+	subleaf = captures_has_subleaves(leaf) ? subleaf : 0;
+	while (i < json_array_size(list) && (number_at(json_array_get(list, i), 0) != leaf ||
+					     number_at(json_array_get(list, i), 1) != subleaf))
+		i++;
+	if (i == json_array_size(list))
+		return false;
+	for (unsigned k = 0; k < 4; k++) {
+		out[k] = (uint32_t)number_at(json_array_get(list, i), 2 + k);
+		varies[k] = 0;
+	}
+	varies[EBX] = leaf == FEATURES			     ? (uint32_t)APIC_ID
+		      : leaf == STATES && subleaf == COMPACT ? UINT32_MAX /* of IA32_XSS too */
+							     : 0;
+	return true;
+}
+
+bool captures_xcr0(const struct captures *c, uint64_t *out)
+{
+	const json_t *n = json_object_get(json_object_get(c->table, "processor"), "xcr0");
+
+	if (!json_is_integer(n))
+		return false;
+	*out = (uint64_t)json_integer_value(n);
+	return true;
+}
+
 void captures_table_deinit(struct captures *c)
 {
 	free(c->places);

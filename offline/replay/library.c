@@ -408,6 +408,40 @@ static int at_place(struct value_run *run)
 	return f && f->plain ? begin_variant(run, f->plain) : VALUE_REPLAY_LIMIT;
 }
 
+static void put_told(struct value_machine *m, unsigned reg, uint32_t value, uint32_t varies)
+{
+	struct value_known *k = value_machine_known(m);
+	value_set_gpr(m, reg, value, varies ? VALUE_UNKNOWN : VALUE_EXACT);
+	for (unsigned b = 0; varies && b < sizeof(uint64_t); b++)
+		k->gpr[reg][b] = (uint64_t)varies >> 8 * b & 0xff ? VALUE_UNKNOWN : VALUE_EXACT;
+}
+
+/* cpuid, and xgetbv of XCR0: what they tell does not change, and is recorded once. */
+static bool tell_processor(struct value_run *run, const struct value_insn *insn)
+{
+	static const uint8_t regs[] = {VALUE_RAX, VALUE_RBX, VALUE_RCX, VALUE_RDX};
+	struct value_machine *m = run->machine;
+	const struct value_state *s = value_machine_state(m);
+	const struct captures *captures = run->replay->captures;
+	const uint32_t leaf = s->gpr[VALUE_RAX], subleaf = s->gpr[VALUE_RCX];
+	const bool subleaf_known = !value_quality(m, 1 << VALUE_RCX);
+	uint32_t out[4], varies[4];
+	uint64_t xcr0;
+	if (insn->mnemonic == ZYDIS_MNEMONIC_XGETBV && subleaf_known && !subleaf &&
+	    captures_xcr0(captures, &xcr0)) {
+		put_told(m, VALUE_RAX, (uint32_t)xcr0, 0);
+		put_told(m, VALUE_RDX, xcr0 >> 32, 0);
+		return true;
+	}
+	if (insn->mnemonic != ZYDIS_MNEMONIC_CPUID || value_quality(m, 1 << VALUE_RAX) ||
+	    (!subleaf_known && captures_has_subleaves(leaf)) ||
+	    !captures_cpuid(captures, leaf, subleaf, out, varies))
+		return false;
+	for (unsigned i = 0; i < 4; i++)
+		put_told(m, regs[i], out[i], varies[i]);
+	return true;
+}
+
 /* rdtsc and the like: no probe is in a library, so what they tell is not known. */
 static int at_chance(struct value_run *run)
 {
@@ -423,7 +457,7 @@ static int at_chance(struct value_run *run)
 		if (a->write && a->kind == VALUE_ACCESS_FLAGS)
 			bits |= (uint64_t)1 << VALUE_BIT_FLAGS;
 	}
-	if (!value_run_vectors(run, insn))
+	if (!value_run_vectors(run, insn) && !tell_processor(run, insn))
 		value_forget(m, bits, VALUE_UNKNOWN);
 	return value_machine_skip(m, NULL) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
 }

@@ -10,6 +10,7 @@
 #include "user/values/write/entry_stop.h"
 #include "user/values/write/freeze.h"
 #include "user/values/write/one_processor.h"
+#include "user/values/write/processor_leaves.h"
 #include "user/values/write/start_image.h"
 
 #include <linux/types.h>
@@ -216,10 +217,11 @@ static int write_table(struct capturing *c)
 					    json_integer((json_int_t)bias));
 	}
 	c->n_files = start_image_n_files(c->image);
-	json_t *table = json_pack("{s:i,s:b,s:O,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules",
-				  plan->modules, "places", places_json(&plan->places, c->programs),
-				  "mappings", start_image_mappings(c->image), "files",
-				  start_image_files(c->image));
+	json_t *table =
+		json_pack("{s:i,s:b,s:O,s:o,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules",
+			  plan->modules, "places", places_json(&plan->places, c->programs),
+			  "mappings", start_image_mappings(c->image), "files",
+			  start_image_files(c->image), "processor", processor_leaves());
 	char *text = table ? json_dumps(table, JSON_COMPACT) : NULL;
 	if (text)
 		capture_writer_table(c->writer, text, strlen(text));
