@@ -3,33 +3,76 @@
  * What is not listed is of all of them. */
 #include "offline/eval/insn.h"
 
-/* xor r,r and its like: a value that does not depend on what they read. */
-static bool is_zeroing(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+/* xor of a register with itself, and its like. */
+static bool is_of_itself(ZydisMnemonic mnemonic)
 {
-	int last = zi->operand_count_visible - 1;
-	switch (zi->mnemonic) {
+	switch (mnemonic) {
 	case ZYDIS_MNEMONIC_XOR:
 	case ZYDIS_MNEMONIC_SUB:
 	case ZYDIS_MNEMONIC_PXOR:
 	case ZYDIS_MNEMONIC_XORPS:
 	case ZYDIS_MNEMONIC_XORPD:
+	case ZYDIS_MNEMONIC_PANDN:
+	case ZYDIS_MNEMONIC_ANDNPS:
+	case ZYDIS_MNEMONIC_ANDNPD:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_VPXORD:
+	case ZYDIS_MNEMONIC_VPXORQ:
+	case ZYDIS_MNEMONIC_VXORPS:
+	case ZYDIS_MNEMONIC_VXORPD:
+	case ZYDIS_MNEMONIC_VPANDN:
+	case ZYDIS_MNEMONIC_VPANDND:
+	case ZYDIS_MNEMONIC_VPANDNQ:
+	case ZYDIS_MNEMONIC_VANDNPS:
+	case ZYDIS_MNEMONIC_VANDNPD:
+	case ZYDIS_MNEMONIC_PSUBB:
+	case ZYDIS_MNEMONIC_PSUBW:
+	case ZYDIS_MNEMONIC_PSUBD:
+	case ZYDIS_MNEMONIC_PSUBQ:
+	case ZYDIS_MNEMONIC_VPSUBB:
+	case ZYDIS_MNEMONIC_VPSUBW:
+	case ZYDIS_MNEMONIC_VPSUBD:
+	case ZYDIS_MNEMONIC_VPSUBQ:
 	case ZYDIS_MNEMONIC_PCMPEQB:
 	case ZYDIS_MNEMONIC_PCMPEQW:
 	case ZYDIS_MNEMONIC_PCMPEQD:
-	case ZYDIS_MNEMONIC_VPXOR:
-	case ZYDIS_MNEMONIC_VXORPS:
-	case ZYDIS_MNEMONIC_VXORPD:
-	case ZYDIS_MNEMONIC_VPXORD:
-	case ZYDIS_MNEMONIC_VPXORQ:
-		break;
+	case ZYDIS_MNEMONIC_PCMPEQQ:
+	case ZYDIS_MNEMONIC_VPCMPEQB:
+	case ZYDIS_MNEMONIC_VPCMPEQW:
+	case ZYDIS_MNEMONIC_VPCMPEQD:
+	case ZYDIS_MNEMONIC_VPCMPEQQ:
+	case ZYDIS_MNEMONIC_PCMPGTB:
+	case ZYDIS_MNEMONIC_PCMPGTW:
+	case ZYDIS_MNEMONIC_PCMPGTD:
+	case ZYDIS_MNEMONIC_PCMPGTQ:
+	case ZYDIS_MNEMONIC_VPCMPGTB:
+	case ZYDIS_MNEMONIC_VPCMPGTW:
+	case ZYDIS_MNEMONIC_VPCMPGTD:
+	case ZYDIS_MNEMONIC_VPCMPGTQ:
+	case ZYDIS_MNEMONIC_KXORB:
+	case ZYDIS_MNEMONIC_KXORW:
+	case ZYDIS_MNEMONIC_KXORD:
+	case ZYDIS_MNEMONIC_KXORQ:
+	case ZYDIS_MNEMONIC_KXNORB:
+	case ZYDIS_MNEMONIC_KXNORW:
+	case ZYDIS_MNEMONIC_KXNORD:
+	case ZYDIS_MNEMONIC_KXNORQ:
+		return true;
 	default:
 		return false;
 	}
-	if (last < 1 || ops[last].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-	    ops[last - 1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-	    ops[last].reg.value != ops[last - 1].reg.value)
-		return false;
-	return true;
+}
+
+/* xor r,r and its like: a value that does not depend on what they read. */
+static bool is_zeroing(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	int last = zi->operand_count_visible - 1;
+	if (zi->mnemonic == ZYDIS_MNEMONIC_VPTERNLOGD || zi->mnemonic == ZYDIS_MNEMONIC_VPTERNLOGQ)
+		return ops[last].imm.value.u == 0 || (ops[last].imm.value.u & 0xff) == 0xff;
+	return is_of_itself(zi->mnemonic) && last >= 1 &&
+	       ops[last].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       ops[last - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       ops[last].reg.value == ops[last - 1].reg.value;
 }
 
 /* Where a byte of the result is not of all bytes that are read. */

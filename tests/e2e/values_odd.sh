@@ -94,6 +94,29 @@ C
 sees handlers 'a handler of SIGFPE and of SIGILL changes registers, and goes on elsewhere'
 claim 'to its end' grep -q 'up to its end' <("$PUGMARK" values handlers.rec)
 
+# No probe is in a library, and what it asks the processor decides what it does.
+cat >asks.c <<'C'
+#include <cpuid.h>
+int asks(int leaf)
+{
+	unsigned a, b, c, d;
+	if (!__get_cpuid_count(leaf, 0, &a, &b, &c, &d))
+		return -1;
+	return d >> 26 & 1 ? b & 8 ? 7 : 6 : 5;
+}
+C
+cc -O1 -shared -fPIC -o libasks.so asks.c
+build asking -L. -lasks -Wl,-rpath,. <<'C'
+int asks(int leaf);
+int main(void)
+{
+	note(1, asks(1));
+	note(2, asks(7));
+	return 0;
+}
+C
+sees asking 'what a library does by what cpuid tells is known'
+
 build narrow <<'C'
 __attribute__((noinline, noipa)) unsigned long twice(unsigned long v) { return 2 * v; }
 int main(void)

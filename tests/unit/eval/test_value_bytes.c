@@ -441,6 +441,27 @@ static void an_address_of_32_bits_is_computed(void **state)
 	value_memory_deinit(&memory);
 }
 
+/* vpcmpeqw ymm6,ymm6,ymm6; psubb xmm3,xmm3; vpandn xmm4,xmm9,xmm9; pcmpeqq xmm5,xmm5: of no input.
+ */
+static void what_a_register_is_with_itself_is_known(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {0xc5, 0xcd, 0x75, 0xf6, 0x66, 0x0f, 0xf8, 0xdb, 0xc4,
+				       0xc1, 0x31, 0xdf, 0xe1, 0x66, 0x0f, 0x38, 0x29, 0xed};
+	static const uint8_t regs[] = {6, 3, 4, 5}, byte[] = {0xff, 0, 0, 0xff};
+	struct value_memory memory;
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	value_forget(m, (uint64_t)0xffff << VALUE_BIT_VEC, VALUE_UNKNOWN);
+	value_machine_state(m)->rip = CODE;
+	assert_int_equal(value_machine_run(m, 4, NULL), VALUE_STOP_LIMIT);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(value_quality(m, (uint64_t)1 << (VALUE_BIT_VEC + regs[i])), 0);
+		assert_int_equal(value_machine_state(m)->vec[regs[i]][15], byte[i]);
+	}
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +471,7 @@ int main(void)
 		cmocka_unit_test(strings_are_known_byte_by_byte),
 		cmocka_unit_test(a_copy_keeps_what_is_known),
 		cmocka_unit_test(an_address_of_32_bits_is_computed),
+		cmocka_unit_test(what_a_register_is_with_itself_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
