@@ -37,11 +37,12 @@ struct capture_state {
 	__u32 met; /* a place */
 	__u32 depth;
 	__u32 generation;  /* of the probes that count for this task */
-	__u32 signalled;   /* a signal was delivered since the last place */
+	__u32 signalled;   /* a signal was delivered since the last place, to: */
 	__u32 batched;	   /* bytes of the batch */
 	__u32 n_batched;   /* records in them */
 	__u32 urgent;	   /* enum capture_urgency of the next note */
 	__u32 busy;	   /* at a place: what it sends is half made */
+	__u64 handler;	   /* its address */
 	__u64 tick;	   /* of the kernel's clock, at which the note's time was read */
 	__u64 batch_tick;  /* the same, of the batch's first record */
 	__u64 clock_owner; /* the thread pointer whose slot it has (clocks.h); 0: none that is known

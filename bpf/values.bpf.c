@@ -273,6 +273,14 @@ static __always_inline void count_hit(struct capture_state *cs, __u32 index, boo
 		h->alone = 1;
 }
 
+/* The kernel has entered: what a handler returns to may be traced code as well (of a program that is
+ * linked statically, or in Go). */
+enum { ENTRY_BYTES = 64 }; /* of a function, where the place of its entry is */
+static __always_inline bool begins_handler(const struct capture_state *cs, __u64 ip)
+{
+	return cs->signalled && ip - cs->handler < ENTRY_BYTES;
+}
+
 /* Of a hit of two probes at one place, exactly one is to count, whenever the generation changes
  * between the two. The kernel runs the one that was placed last first: it takes the task along to
  * the generation that it finds, and the older one counts if that is its own. */
@@ -318,7 +326,7 @@ int capture(struct pt_regs *ctx)
 			send_outputs(cs, d, &regs, base);
 		send_errno(cs, regs.ax, d->roles & ROLE_ERRNO);
 	}
-	bool outside = d->roles & ROLE_ENTER && !is_ours(cs, ret);
+	bool outside = d->roles & ROLE_ENTER && (!is_ours(cs, ret) || begins_handler(cs, regs.ip));
 	count_hit(cs, index, outside, ret);
 	cs->signalled = 0;
 	if (first || d->roles & ROLE_LAND || outside) {
@@ -531,6 +539,7 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), r);
 	cs->signalled = 1;
+	cs->handler = handler;
 	note_all(cs->words, &regs);
 	cs->words[17] = sig;
 	cs->words[18] = handler;
