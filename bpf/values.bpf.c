@@ -273,9 +273,14 @@ static __always_inline void count_hit(struct capture_state *cs, __u32 index, boo
 		h->alone = 1;
 }
 
-/* The kernel has entered: what a handler returns to may be traced code as well (of a program that is
- * linked statically, or in Go). */
-enum { ENTRY_BYTES = 64 }; /* of a function, where the place of its entry is */
+/* The kernel has entered: what a handler returns to may be traced code as well (of a program that
+ * is linked statically, or in Go). */
+enum {
+	ENTRY_BYTES = 64, /* of a function, where the place of its entry is */
+	/* struct rt_sigframe: return address, ucontext, siginfo (arch/x86/include/asm/sigframe.h).
+	 */
+	SIGNAL_FRAME_BYTES = 8 + 304 + 128,
+};
 static __always_inline bool begins_handler(const struct capture_state *cs, __u64 ip)
 {
 	return cs->signalled && ip - cs->handler < ENTRY_BYTES;
@@ -326,9 +331,13 @@ int capture(struct pt_regs *ctx)
 			send_outputs(cs, d, &regs, base);
 		send_errno(cs, regs.ax, d->roles & ROLE_ERRNO);
 	}
-	bool outside = d->roles & ROLE_ENTER && (!is_ours(cs, ret) || begins_handler(cs, regs.ip));
+	bool handles = d->roles & ROLE_ENTER && begins_handler(cs, regs.ip);
+	bool outside = handles || (d->roles & ROLE_ENTER && !is_ours(cs, ret));
 	count_hit(cs, index, outside, ret);
 	cs->signalled = 0;
+	if (handles &&
+	    !redacting) /* what a handler is told: its return address is the first word */
+		range_send(cs, regs.sp + d->cfa_off - 8, SIGNAL_FRAME_BYTES);
 	if (first || d->roles & ROLE_LAND || outside) {
 		note_all(cs->words, &regs);
 		note_send(cs, RING_CAPTURE_ENTER, index, regs.ip, regs.sp, 17);

@@ -137,6 +137,7 @@ static bool moves_bytes(ZydisMnemonic mnemonic)
 	case ZYDIS_MNEMONIC_PSLLDQ:
 	case ZYDIS_MNEMONIC_PSRLDQ:
 	case ZYDIS_MNEMONIC_PALIGNR:
+	case ZYDIS_MNEMONIC_PSHUFB: /* where what says how is exact (worth.c) */
 	case ZYDIS_MNEMONIC_MOVHPS:
 	case ZYDIS_MNEMONIC_MOVHPD:
 	case ZYDIS_MNEMONIC_MOVLPS:

@@ -239,7 +239,8 @@ static bool flip_inexact(struct step *s)
 		if (!a->read || a->kind == VALUE_ACCESS_MEMORY)
 			continue;
 		size_t n = value_step_get(s, a, q);
-		if (worst(q, n) && (!bytes || a->address))
+		bool says_how = insn->mnemonic == ZYDIS_MNEMONIC_PSHUFB && !a->write;
+		if (worst(q, n) && (!bytes || a->address || says_how))
 			return false;
 		/* One register may be read twice: its bytes are changed once, from the copy's. */
 		const uint8_t *from = a->kind == VALUE_ACCESS_GPR

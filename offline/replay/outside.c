@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RED_ZONE = 128, SIGNAL_FRAME = 12288 /* bytes; with all that a processor may save */ };
 
@@ -72,6 +73,19 @@ static void take_frame(struct value_run *run, uint64_t sp)
 	}
 }
 
+/* Where the stack of its own ends that the handler has, as the frame at @frame says (uc_stack); 0:
+ * it has none, or that is not told. */
+static uint64_t own_stack_end(const struct capture *c, uint64_t frame)
+{
+	enum { UC_STACK = 24, SS_SIZE = UC_STACK + 16, TOLD = SS_SIZE + 8 };
+	uint64_t start, size;
+	if (!c->n_ranges || c->ranges[0].unread || c->ranges[0].len < TOLD)
+		return 0;
+	memcpy(&start, c->ranges[0].bytes + UC_STACK, sizeof(start));
+	memcpy(&size, c->ranges[0].bytes + SS_SIZE, sizeof(size));
+	return frame - start < size ? start + size : 0;
+}
+
 /* A handler begins: the kernel has put its frame onto the stack, perhaps another one. */
 static void make_frame(struct value_run *run, const struct capture *c)
 {
@@ -81,12 +95,17 @@ static void make_frame(struct value_run *run, const struct capture *c)
 		before = kept_records_at(run->records, --i);
 	if (!before || before->kind != CAPTURE_SIGNAL)
 		return;
+	/* The record may be of an instruction behind those that have moved the stack pointer. */
+	uint64_t frame = c->n_ranges ? c->ranges[0].addr : c->sp;
 	uint64_t len = SIGNAL_FRAME, top = before->sp - RED_ZONE;
 	if (c->sp < top && top - c->sp < len)
 		len = top - c->sp;
+	uint64_t end = own_stack_end(c, frame);
+	if (end && end - c->sp < len)
+		len = end - c->sp;
 	value_memory_set_quality(&run->memory, c->sp, len, VALUE_UNKNOWN);
 	if (run->n_signals)
-		fill_frame(run, before, c->sp);
+		fill_frame(run, before, frame);
 }
 
 static int enter(struct value_run *run, const struct capture *c)
