@@ -192,6 +192,8 @@ static void hand_made_end(struct export *x, const struct export_call *call, uint
 	if (!x->replay.levels[level].made || x->err)
 		return;
 	struct export_call made = made_around(x, *call, level);
+	if (x->err)
+		return;
 	end.how = end.how == CALL_JUMPED ? CALL_RETURNED : end.how;
 	end.at_ns = x->at_ns += x->format->apart;
 	if (x->format->adds_up && !end.cut)
