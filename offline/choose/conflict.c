@@ -120,8 +120,8 @@ static bool make_places(struct conflicts *ch)
 	size_t n = (size_t)ch->places_mask + 1;
 	uint32_t **stamps[] = {&ch->seen_walk, &ch->seen_closure, &ch->seen_back, &ch->seen_alike,
 			       &ch->seen_fan,  &ch->seen_end,	  &w->new_alts,	  &w->source_at};
-	uint8_t **flags[] = {&w->held, &w->ours.starts, &w->ours.nodes, &w->rivals.starts,
-			     &w->rivals.nodes};
+	uint8_t **flags[] = {&w->held,	     &w->passed,	&w->ours.starts,
+			     &w->ours.nodes, &w->rivals.starts, &w->rivals.nodes};
 	ch->heads = calloc(n, sizeof(*ch->heads));
 	w->chain_at = calloc(n, sizeof(*w->chain_at));
 	bool ok = ch->heads && w->chain_at;
@@ -186,6 +186,7 @@ void conflict_deinit(struct conflicts *ch)
 			   w->source_at,
 			   w->new_alts,
 			   w->held,
+			   w->passed,
 			   w->ours.starts,
 			   w->ours.nodes,
 			   w->ours.some_starts.at,

@@ -101,7 +101,8 @@ struct watch {
 	struct place_head *chain_at; /* the chains of the w there */
 	uint32_t *source_at;	     /* its first source, or where the next block's begin */
 	uint32_t *new_alts;
-	uint8_t *held; /* what is known to hold */
+	uint8_t *held;	 /* what is known to hold */
+	uint8_t *passed; /* enum passed: what a walk back needs of it, in one byte */
 };
 
 /* A walk to the nodes of a decision, that was made before: kept.nodes[at .. at + n). */

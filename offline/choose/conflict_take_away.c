@@ -21,6 +21,15 @@
 
 enum held { HELD_DECISIONS = 1, HELD_FOLLOW = 2, HELD_ENTRY = 4 };
 enum reached { REACHED_ITSELF = 1, REACHED_BEHIND = 2 };
+enum passed { PASSED_NODE = 1, PASSED_IN_SILENCE = 2 };
+
+/* What @block is to walks, as long as its mark stays as it is. Callees' summaries do meanwhile. */
+static void note_passed(struct conflicts *ch, uint32_t block)
+{
+	ch->watch.passed[conflict_place(ch, block)] =
+		(conflict_is_node(ch, block) ? PASSED_NODE : 0) |
+		(conflict_passes_silently(ch, block) ? PASSED_IN_SILENCE : 0);
+}
 
 /* The sources of @w, or NULL. */
 static struct watch_chain *chain_of(struct conflicts *ch, uint32_t w)
@@ -124,6 +133,7 @@ void conflict_watch(struct conflicts *ch, uint32_t func)
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		uint8_t *held = &w->held[conflict_place(ch, b)];
 		*held = 0;
+		note_passed(ch, b);
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
 			continue;
 		if (conflict_node_decisions_hold(ch, func, b, stamp))
@@ -208,31 +218,34 @@ static void reach_back(struct conflicts *ch, struct watch_ways *ways, uint32_t b
 	ch->back.at[ch->back.n++] = how;
 }
 
-/* Walks back from the blocks given to reach_back(), not through the block of @r. */
+/* Walks back from the blocks given to reach_back(), not through the block of @r. Most of the time
+ * goes to the nodes where it ends. */
 static void walk_back(struct conflicts *ch, const struct removal *r, struct watch_ways *ways)
 {
 	const uint32_t *pred_at = ch->pred_at, *preds = ch->preds;
+	const uint8_t *passed = ch->watch.passed;
 	uint64_t steps = 0;
 	while (ch->back.n) {
 		uint8_t how = ch->back.at[--ch->back.n];
 		uint32_t b = ch->back.at[--ch->back.n], from = pred_at[b], to = pred_at[b + 1];
 		steps += to - from;
 		for (uint32_t p = from; p < to; p++) {
-			uint32_t pred = preds[p];
-			if (!conflict_is_node(ch, pred)) {
+			uint32_t pred = preds[p], place = conflict_place(ch, pred);
+			if (!(passed[place] & PASSED_NODE)) {
 				if (pred != r->block)
 					reach_back(ch, ways, pred, how);
 				continue;
 			}
-			uint8_t *reached = &ways->nodes[conflict_place(ch, pred)];
+			uint8_t *reached = &ways->nodes[place];
 			bool before = *reached;
 			*reached |= how;
 			if (before)
 				continue; /* how does not matter to what is behind it */
 			push(ch, &ways->some_nodes, pred);
-			bool same = is_new_alt(ch, r, pred);
-			if (pred != r->block && conflict_passes_silently(ch, pred))
-				reach_back(ch, ways, pred, same ? REACHED_ITSELF : REACHED_BEHIND);
+			if (pred != r->block && passed[place] & PASSED_IN_SILENCE)
+				reach_back(ch, ways, pred,
+					   is_new_alt(ch, r, pred) ? REACHED_ITSELF
+								   : REACHED_BEHIND);
 		}
 	}
 	ch->steps += steps;
@@ -440,11 +453,13 @@ bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block)
 	};
 	if (r.node != was_node)
 		conflict_forget(ch, block);
+	note_passed(ch, block);
 	bool paths = ch->prog->funcs[func].flags & PROG_PATHS;
 	bool holds = paths ? conflict_surroundings_hold(ch, func, block) : holds_without(ch, &r);
 	holds = holds && !conflict_spent(ch);
 	if (!holds) {
 		ch->marks[block] = mark;
+		note_passed(ch, block);
 		if (r.node != was_node)
 			conflict_forget(ch, block);
 	} else if (!paths) {
