@@ -159,7 +159,7 @@ struct settling {
 	struct call_order order;
 	uint8_t *marks; /* of one function, as they were */
 	bool *marked;	/* per function: its marks have changed */
-	bool *learnt;	/* per function: its summary has changed */
+	bool *near;	/* per function: it calls one whose summary has changed */
 	bool *look;	/* per function: its decisions may not hold */
 };
 
@@ -170,25 +170,28 @@ static bool same_summary(const struct summary *a, const struct summary *b)
 	       a->global_depth == b->global_depth;
 }
 
-/* Whether @func calls a function that @which has; *@anything: or calls unknown code, or a function
- * that needs what unknown callees need. */
-static bool calls_one_of(const struct conflicts *ch, uint32_t func, const bool *which,
-			 bool *anything)
+/* Whether @func calls unknown code, or a function that needs what unknown callees need. */
+static bool calls_anything(const struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
-	bool one = false;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
-		if (block->call == CALL_DIRECT) {
-			one |= which[block->callee];
-			*anything |= ch->sums[block->callee].need_global;
-		}
-		*anything |= block->call == CALL_UNKNOWN;
+		if (block->call == CALL_UNKNOWN ||
+		    (block->call == CALL_DIRECT && ch->sums[block->callee].need_global))
+			return true;
 	}
-	return one;
+	return false;
 }
 
-/* Summarises the functions at [@from, @to) of the order again, and notes which have changed. */
+/* The summary of @func has changed: its callers are near that. */
+static void note_learnt(struct settling *s, uint32_t func)
+{
+	for (uint32_t c = s->order.callers_at[func]; c < s->order.callers_at[func + 1]; c++)
+		s->near[s->order.callers[c]] = true;
+}
+
+/* Summarises the functions at [@from, @to) of the order again, and notes who calls those that have
+ * changed. */
 static void learn_again(struct conflicts *ch, struct settling *s, uint32_t from, uint32_t to)
 {
 	const uint32_t *funcs = s->order.funcs + from;
@@ -204,7 +207,8 @@ static void learn_again(struct conflicts *ch, struct settling *s, uint32_t from,
 	bool marked = summarise_component(ch, s->order, from, to);
 	for (uint32_t i = 0; i < to - from; i++) {
 		s->marked[funcs[i]] |= marked;
-		s->learnt[funcs[i]] = !same_summary(&old[i], &ch->sums[funcs[i]]);
+		if (!same_summary(&old[i], &ch->sums[funcs[i]]))
+			note_learnt(s, funcs[i]);
 		terminal_set_free(&old[i].first);
 		terminal_set_free(&old[i].need);
 	}
@@ -216,23 +220,20 @@ static void learn_again(struct conflicts *ch, struct settling *s, uint32_t from,
 static void learn(struct conflicts *ch, struct settling *s)
 {
 	uint32_t n = ch->prog->n_funcs;
-	bool ignored = false;
-	memset(s->learnt, 0, n * sizeof(bool));
+	memset(s->near, 0, n * sizeof(bool));
 	ch->global_grew = false;
 	for (uint32_t i = 0, end; i < n && !ch->failed; i = end) {
 		bool again = false;
 		end = component_end(ch, s->order, i);
 		for (uint32_t k = i; k < end; k++)
-			again |= s->marked[s->order.funcs[k]] ||
-				 calls_one_of(ch, s->order.funcs[k], s->learnt, &ignored);
+			again |= s->marked[s->order.funcs[k]] || s->near[s->order.funcs[k]];
 		if (again)
 			learn_again(ch, s, i, end);
 	}
 	conflict_globalise(ch);
-	for (uint32_t f = 0; f < n; f++) {
-		bool anything = false, near = calls_one_of(ch, f, s->learnt, &anything);
-		s->look[f] = s->marked[f] || near || (anything && ch->global_grew);
-	}
+	for (uint32_t f = 0; f < n; f++)
+		s->look[f] =
+			s->marked[f] || s->near[f] || (ch->global_grew && calls_anything(ch, f));
 }
 
 /* Chooses again for the function at @at of the order if its decisions do not hold; returns whether
