@@ -183,7 +183,7 @@ static bool calls_anything(const struct conflicts *ch, uint32_t func)
 	return false;
 }
 
-/* The summary of @func has changed: its callers are near that. */
+/* The summary of @func has changed: notes who calls it. */
 static void note_learnt(struct settling *s, uint32_t func)
 {
 	for (uint32_t c = s->order.callers_at[func]; c < s->order.callers_at[func + 1]; c++)

@@ -23,7 +23,8 @@ enum held { HELD_DECISIONS = 1, HELD_FOLLOW = 2, HELD_ENTRY = 4 };
 enum reached { REACHED_ITSELF = 1, REACHED_BEHIND = 2 };
 enum passed { PASSED_NODE = 1, PASSED_IN_SILENCE = 2 };
 
-/* What @block is to walks, as long as its mark stays as it is. Callees' summaries do meanwhile. */
+/* What @block is to walks back, until its mark changes: callees' summaries do not change meanwhile.
+ */
 static void note_passed(struct conflicts *ch, uint32_t block)
 {
 	ch->watch.passed[conflict_place(ch, block)] =
