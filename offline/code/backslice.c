@@ -10,13 +10,17 @@
  * counter in a loop is defined by itself, so without a limit it would never end. */
 enum { MAX_DEPTH = 12, FUEL = 32, MODULE_BUDGET = 60 * 1000 * 1000 };
 
-int backslice_init(struct backslice *s, struct builder *b)
+int backslice_begin(struct backslice *s, struct builder *b)
 {
-	*s = (struct backslice){.b = b, .budget = MODULE_BUDGET};
+	s->b = b;
+	s->budget = MODULE_BUDGET;
 	sem_decoder_init(&s->decoder);
-	s->sem_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*s->sem_of_insn));
+	if (!s->sem_of_insn)
+		s->sem_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*s->sem_of_insn));
+	free(s->callee);
 	s->callee = calloc((size_t)b->funcs.n + 1, sizeof(*s->callee));
-	bool ok = s->sem_of_insn && s->callee && VEC_PUSH(&s->sems, (struct sem){0});
+	bool ok = s->sem_of_insn && s->callee;
+	ok = ok && (s->sems.n || VEC_PUSH(&s->sems, (struct sem){0}));
 	return ok ? 0 : -ENOMEM;
 }
 

@@ -40,7 +40,10 @@ struct backslice {
 	uint32_t n_consts;  /* the most that backslice_some_const() came upon at one place */
 };
 
-int backslice_init(struct backslice *s, struct builder *b);
+/* Begins to search a module, with a budget of its own. What was decoded the last time is kept, as
+ * long as the instructions are the same; what was known of functions is not. @s is all zeroes the
+ * first time. */
+int backslice_begin(struct backslice *s, struct builder *b);
 void backslice_deinit(struct backslice *s);
 /* Begins to search the function whose CFG is @flow. */
 int backslice_enter(struct backslice *s, struct cfg *flow);

@@ -3,6 +3,7 @@
 #include "offline/code/builder.h"
 
 #include "offline/base/search.h"
+#include "offline/base/sort.h"
 
 #include <string.h>
 
@@ -78,7 +79,7 @@ uint64_t builder_insn_target(const struct builder *b, uint32_t insn)
 
 uint32_t builder_part_at(const struct builder *b, uint64_t addr)
 {
-	uint32_t low = SEARCH_FIRST_NOT(0, b->parts.n, i, b->parts.at[i].addr <= addr);
+	uint32_t low = ADDR_INDEX_ABOVE(&b->part_index, b->parts.n, addr, i, b->parts.at[i].addr);
 	if (!low || addr >= b->parts.at[low - 1].end)
 		return PUGMARK_NONE;
 	return low - 1;
@@ -86,7 +87,9 @@ uint32_t builder_part_at(const struct builder *b, uint64_t addr)
 
 uint32_t builder_func_starting(const struct builder *b, uint64_t addr)
 {
-	uint32_t low = SEARCH_FIRST_NOT(0, b->funcs.n, i, b->funcs.at[i].addr < addr);
+	uint32_t low = !addr ? 0
+			     : ADDR_INDEX_ABOVE(&b->func_index, b->funcs.n, addr - 1, i,
+						b->funcs.at[i].addr);
 	return low < b->funcs.n && b->funcs.at[low].addr == addr ? low : PUGMARK_NONE;
 }
 
@@ -99,7 +102,7 @@ uint32_t builder_func_ending(const struct builder *b, uint64_t addr)
 
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
 {
-	uint32_t low = SEARCH_FIRST_NOT(0, b->rows.n, i, b->rows.at[i].addr <= addr);
+	uint32_t low = ADDR_INDEX_ABOVE(&b->row_index, b->rows.n, addr, i, b->rows.at[i].addr);
 	if (!low || addr >= b->rows.at[low - 1].end)
 		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	return b->rows.at[low - 1].cfa;
@@ -117,17 +120,11 @@ uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde)
 	return memcmp(next, load, sizeof(load)) ? fde->addr : fde->addr + 1;
 }
 
-static int compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 uint32_t sort_unique(uint64_t *at, uint32_t n)
 {
 	if (!n)
 		return 0;
-	qsort(at, n, sizeof(*at), compare_addr);
+	sort_u64(at, n);
 	uint32_t kept = 1;
 	for (uint32_t i = 1; i < n; i++)
 		if (at[i] != at[kept - 1])
@@ -145,6 +142,10 @@ void builder_deinit(struct builder *b)
 	VEC_FREE(&b->data_refs);
 	VEC_FREE(&b->insns);
 	VEC_FREE(&b->rows);
+	addr_index_deinit(&b->row_index);
+	addr_index_deinit(&b->part_index);
+	addr_index_deinit(&b->func_index);
+	VEC_FREE(&b->transfers);
 	VEC_FREE(&b->undescribed_starts);
 	VEC_FREE(&b->split_starts);
 	VEC_FREE(&b->parts);
@@ -190,5 +191,5 @@ void builder_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 const struct jump_table *builder_table_of(const struct builder *b, uint32_t insn)
 {
 	uint32_t row = b->table_of_insn ? b->table_of_insn[insn] : 0;
-	return row ? &b->tables.at[row - 1] : NULL;
+	return row && !b->tables.at[row - 1].stale ? &b->tables.at[row - 1] : NULL;
 }

@@ -10,6 +10,7 @@
 #ifndef OFFLINE_BUILDER_H
 #define OFFLINE_BUILDER_H
 
+#include "offline/base/addr_index.h"
 #include "offline/base/vec.h"
 #include "offline/code/decode.h"
 #include "offline/elf/elf_image.h"
@@ -29,6 +30,11 @@ struct build_part {
 	uint32_t set;  /* union-find: the parent part */
 	uint32_t func; /* once functions are known */
 	uint8_t flags; /* enum build_part_flag */
+};
+
+/* A direct call or jump to an instruction; both are indices. */
+struct transfer {
+	uint32_t insn, target;
 };
 
 /* A jump from one part into another, by an instruction or by a table. */
@@ -57,6 +63,7 @@ struct jump_table {
 	uint8_t grade;		    /* enum table_grade */
 	bool leaves;		    /* some entries are other functions' starts */
 	bool settled;		    /* proven: it stays so, whatever the functions turn out to be */
+	bool stale; /* found in an earlier round; in this one nothing is known yet */
 };
 
 /* The CFG of one function, indices local to it. */
@@ -86,12 +93,16 @@ struct builder {
 
 	VEC(uint64_t) data_refs;	  /* data that instructions name; sorted by jumptable.c */
 	VEC(struct elf_cfa_row) rows;	  /* by address */
+	struct addr_index row_index;	  /* of rows, once all FDEs were read */
+	VEC(struct transfer) transfers;	  /* all of them, by address */
 	VEC(uint64_t) undescribed_starts; /* starts of functions without an FDE, by address */
 	VEC(uint64_t) split_starts;	  /* starts of functions inside an FDE, by address */
 	VEC(struct build_part) parts;	  /* by address */
+	struct addr_index part_index;	  /* of parts */
 	VEC(struct cross_jump) crossings;
 	VEC(struct cross_jump) table_crossings;
 	VEC(struct pugmark_func) funcs; /* by address */
+	struct addr_index func_index;	/* of funcs */
 	VEC(uint32_t) func_parts;	/* parts grouped by function, the entry's first */
 	VEC(struct jump_table) tables;	/* in the order in which they were found */
 	uint32_t *table_of_insn;	/* index into tables plus one; 0: none */
@@ -173,6 +184,9 @@ int sweep_code(struct builder *b);
 int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
 /* Adds instructions, in any order, of which none is there yet and no two are at one place. */
 int sweep_merge(struct builder *b, const struct pugmark_insn *more, uint32_t n_more);
+/* Finds the direct calls and jumps, and marks where those lead that end blocks; once all
+ * instructions are known. */
+int sweep_transfers(struct builder *b);
 /* Refuses probes on what instructions there are in part of [addr, addr + len). */
 void sweep_refuse(struct builder *b, uint64_t addr, uint32_t len);
 /* Refuses probes on instructions that relocations fill in when the file is loaded: the kernel takes
@@ -194,8 +208,10 @@ int cfg_build_all(struct builder *b);
 void noreturn_seed(struct builder *b);
 int noreturn_solve(struct builder *b);
 /* jumptable.c: resolves the indirect jumps that are not settled. *crossed tells that
- * table_crossings grew, *changed that blocks and edges are not up to date any more. */
-int jumptable_resolve(struct builder *b, bool *crossed, bool *changed);
+ * table_crossings grew, *changed that blocks and edges are not up to date any more. @backslice: all
+ * zeroes the first time; backslice_deinit() after the last. */
+struct backslice;
+int jumptable_resolve(struct builder *b, struct backslice *backslice, bool *crossed, bool *changed);
 /* stale_rows.c: corrects CFA rows that are of the code before. */
 int stale_rows_correct(struct builder *b);
 /* stack_height.c: stack heights of the sites, and CFA rows where there is no FDE. */

@@ -403,13 +403,11 @@ static void set_leader(struct builder *b, uint64_t addr)
 		rankmap_set(&b->leaders, addr - b->text_addr);
 }
 
-/* Marks where blocks start, but for the targets of jump tables: jumptable.c marks those. */
+/* Marks where blocks start, but for the targets of jumps: sweep.c marks those of direct ones,
+ * jumptable.c those of tables. */
 static void mark_leaders(struct builder *b)
 {
 	uint32_t n;
-	for (uint32_t i = 0; i < b->insns.n; i++)
-		if (insn_is_direct_jump(&b->insns.at[i]))
-			set_leader(b, builder_insn_target(b, i));
 	for (uint32_t i = 0; i < b->parts.n; i++)
 		set_leader(b, b->parts.at[i].addr);
 	const struct elf_landing *landings = elf_image_landings(b->image, &n);
@@ -459,8 +457,8 @@ int cfg_build_all(struct builder *b)
 {
 	struct cfg flow = {0};
 	int err = 0;
-	free(b->block_of_insn);
-	b->block_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->block_of_insn));
+	if (!b->block_of_insn) /* what is left in it from before shows as another's block */
+		b->block_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->block_of_insn));
 	if (!b->block_of_insn)
 		return -ENOMEM;
 	mark_leaders(b);

@@ -115,16 +115,16 @@ static void mark_named(struct builder *b)
 
 /* Looks at one direct call or jump in the part @from: notes calls, jumps into other parts, and
  * starts that were not known yet. */
-static int scan_transfer(struct builder *b, uint32_t from, uint32_t insn)
+static int scan_transfer(struct builder *b, uint32_t from, struct transfer t)
 {
-	const struct pugmark_insn *i = &b->insns.at[insn];
-	uint64_t target = builder_insn_target(b, insn), addr = insn_addr(b, insn);
+	const struct pugmark_insn *i = &b->insns.at[t.insn];
+	uint64_t target = insn_addr(b, t.target), addr = insn_addr(b, t.insn);
 	const struct build_part *own = &b->parts.at[from];
 	bool is_call = i->kind == PUGMARK_INSN_CALL;
 	bool inside = target >= own->addr && target < own->end;
 	if (inside && (!is_call || target == own->addr))
 		return 0;
-	if (!is_insn_start(b, target) || target == addr + i->len)
+	if (target == addr + i->len)
 		return 0;
 	uint32_t to = inside ? from : builder_part_at(b, target);
 	if (to == PUGMARK_NONE)
@@ -154,15 +154,20 @@ static void mark_run_into(struct builder *b, uint32_t part)
 
 static int scan_transfers(struct builder *b)
 {
+	const struct transfer *at = b->transfers.at;
+	uint32_t n = b->transfers.n, i = 0;
 	int err = 0;
 	b->crossings.n = 0;
 	for (uint32_t part = 0; part < b->parts.n && !err; part++) {
+		uint32_t first = insn_at(b, b->parts.at[part].addr);
 		uint32_t end = insn_at(b, b->parts.at[part].end);
 		mark_run_into(b, part);
-		for (uint32_t i = insn_at(b, b->parts.at[part].addr); i < end && !err; i++)
-			if (b->insns.at[i].kind == PUGMARK_INSN_CALL ||
-			    insn_is_direct_jump(&b->insns.at[i]))
-				err = scan_transfer(b, part, i);
+		while (i && at[i - 1].insn >= first) /* parts of a damaged file overlap */
+			i--;
+		while (i < n && at[i].insn < first)
+			i++;
+		for (; i < n && at[i].insn < end && !err; i++)
+			err = scan_transfer(b, part, at[i]);
 	}
 	for (uint32_t i = 0; i < b->table_crossings.n && !err; i++) {
 		struct cross_jump jump = b->table_crossings.at[i];
@@ -222,12 +227,31 @@ static void mark_fragments(struct builder *b)
 	}
 }
 
-static int compare_crossings(const void *a, const void *b)
+/* Groups the crossings by the part that they lead to, in the order of those. */
+static int group_crossings(struct builder *b)
 {
-	const struct cross_jump *x = a, *y = b;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	uint32_t n = b->crossings.n, sum = 0;
+	if (!n)
+		return 0;
+	struct cross_jump *grouped = malloc(n * sizeof(*grouped));
+	uint32_t *next = calloc((size_t)b->parts.n + 1, sizeof(*next));
+	for (uint32_t i = 0; i < n && next; i++)
+		next[b->crossings.at[i].to]++;
+	for (uint32_t i = 0; i < b->parts.n && next; i++) {
+		uint32_t count = next[i];
+		next[i] = sum;
+		sum += count;
+	}
+	for (uint32_t i = 0; i < n && next && grouped; i++)
+		grouped[next[b->crossings.at[i].to]++] = b->crossings.at[i];
+	int err = next && grouped ? 0 : -ENOMEM;
+	free(next);
+	free(err ? (void *)grouped : b->crossings.at);
+	if (!err) {
+		b->crossings.at = grouped;
+		b->crossings.max = n;
+	}
+	return err;
 }
 
 /* Whether @part jumps into the middle of a part of the set @owner. */
@@ -261,18 +285,23 @@ static void join_frameless(struct builder *b)
 {
 	uint32_t n = b->crossings.n;
 	for (uint32_t i = 0, next; i < n; i = next) {
-		uint32_t to = b->crossings.at[i].to, owner = find_set(b, b->crossings.at[i].from);
-		bool single = true, conditional = true;
-		for (next = i; next < n && b->crossings.at[next].to == to; next++) {
-			const struct cross_jump *jump = &b->crossings.at[next];
-			single &= find_set(b, jump->from) == owner;
-			conditional &= b->insns.at[insn_at(b, jump->site)].kind == PUGMARK_INSN_JCC;
-		}
+		uint32_t to = b->crossings.at[i].to;
 		struct build_part *p = &b->parts.at[to];
 		bool candidate = !(p->flags & (PART_FRAGMENT | PART_CALLED | PART_SIGNAL)) &&
 				 p->fde != PUGMARK_NONE &&
 				 !rankmap_has(&b->taken, p->addr - b->text_addr);
-		if (!candidate || !single || find_set(b, to) == owner)
+		for (next = i; next < n && b->crossings.at[next].to == to;)
+			next++;
+		if (!candidate)
+			continue;
+		uint32_t owner = find_set(b, b->crossings.at[i].from);
+		bool single = true, conditional = true;
+		for (uint32_t k = i; k < next; k++) {
+			const struct cross_jump *jump = &b->crossings.at[k];
+			single &= find_set(b, jump->from) == owner;
+			conditional &= b->insns.at[insn_at(b, jump->site)].kind == PUGMARK_INSN_JCC;
+		}
+		if (!single || find_set(b, to) == owner)
 			continue;
 		if (!jumps_back(b, to, owner) && !(conditional && lies_among_fragments(b, to)))
 			continue;
@@ -302,7 +331,7 @@ static void join_entered_inside(struct builder *b, uint32_t from, uint32_t to, u
 	join(b, from, to);
 }
 
-static void join_parts(struct builder *b)
+static int join_parts(struct builder *b)
 {
 	uint32_t n;
 	const struct elf_landing *landings = elf_image_landings(b->image, &n);
@@ -323,9 +352,10 @@ static void join_parts(struct builder *b)
 	for (uint32_t i = 0; i < b->crossings.n; i++)
 		join_entered_inside(b, b->crossings.at[i].from, b->crossings.at[i].to,
 				    b->crossings.at[i].target);
-	if (b->crossings.n)
-		qsort(b->crossings.at, b->crossings.n, sizeof(*b->crossings.at), compare_crossings);
-	join_frameless(b);
+	int err = group_crossings(b);
+	if (!err)
+		join_frameless(b);
+	return err;
 }
 
 /* Splits functions wherever a jump still leads into the middle of another one, if the frame on both
@@ -368,6 +398,7 @@ static int group_parts(struct builder *b)
 		if (!VEC_PUSH(&b->funcs, func))
 			return -ENOMEM;
 	}
+	ADDR_INDEX_MAKE(&b->func_index, b->funcs.n, i, b->funcs.at[i].addr);
 	for (uint32_t i = 0; i < b->parts.n; i++) {
 		struct build_part *p = &b->parts.at[i];
 		p->func = b->parts.at[find_set(b, i)].func;
@@ -400,12 +431,15 @@ int func_parts_find(struct builder *b)
 		err = make_parts(b);
 		if (err)
 			break;
+		ADDR_INDEX_MAKE(&b->part_index, b->parts.n, i, b->parts.at[i].addr);
 		mark_named(b);
 		err = scan_transfers(b);
 		if (err)
 			break;
 		mark_fragments(b);
-		join_parts(b);
+		err = join_parts(b);
+		if (err)
+			break;
 		err = split_at_crossings(b);
 		b->split_starts.n = sort_unique(b->split_starts.at, b->split_starts.n);
 		if (b->split_starts.n == n_splits)

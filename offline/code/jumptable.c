@@ -25,7 +25,7 @@ enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_BASES = 16 };
 enum { ENTRY_BUDGET = 8 << 20, TARGET_BUDGET = 2 << 20 };
 
 struct resolver {
-	struct backslice backslice;
+	struct backslice *backslice;
 	struct builder *b;
 	uint32_t entries_left;
 	uint64_t jump; /* address of the jump at hand */
@@ -62,7 +62,7 @@ static int keep_crossing(struct resolver *r, uint64_t target)
 static int read_table(struct resolver *r, const struct table_load *load)
 {
 	struct extent x;
-	table_measure(&r->backslice, r->func, load, &r->entries_left, &x);
+	table_measure(r->backslice, r->func, load, &r->entries_left, &x);
 	if (!x.n || (r->loose && (x.n < 2 || (x.bounded && x.n < x.max))))
 		return 0;
 	if (!x.n_inside && !load->relative) {
@@ -98,8 +98,8 @@ static int read_table(struct resolver *r, const struct table_load *load)
 
 static bool find_const(struct resolver *r, struct loc loc, struct place at, uint64_t *value)
 {
-	return r->loose ? backslice_some_const(&r->backslice, loc, at, r->nth, value)
-			: backslice_const(&r->backslice, loc, at, value);
+	return r->loose ? backslice_some_const(r->backslice, loc, at, r->nth, value)
+			: backslice_const(r->backslice, loc, at, value);
 }
 
 /* Whether @sem leaves a multiple of @scale, any up to a mask's highest: the index is a field of a
@@ -115,9 +115,9 @@ static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uin
 			struct table_load *load)
 {
 	struct place defs[SLICE_MAX_DEFS];
-	if (backslice_defs(&r->backslice, loc, at, defs) != 1)
+	if (backslice_defs(r->backslice, loc, at, defs) != 1)
 		return false;
-	struct sem sem = *backslice_sem(&r->backslice, defs[0].insn);
+	struct sem sem = *backslice_sem(r->backslice, defs[0].insn);
 	bool lea = sem.op == SEM_LEA && sem.base == REG_NONE && sem.scale == scale && !sem.disp;
 	bool shl = sem.op == SEM_SHL_IMM && sem.value == (scale == 8 ? 3 : 2);
 	load->in_bytes = masks_scaled(&sem, scale);
@@ -175,9 +175,9 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 	}
 	/* One register holds the address of the entry. */
 	struct place defs[SLICE_MAX_DEFS];
-	if (sem->index != REG_NONE || backslice_defs(&r->backslice, base, at, defs) != 1)
+	if (sem->index != REG_NONE || backslice_defs(r->backslice, base, at, defs) != 1)
 		return false;
-	struct sem def = *backslice_sem(&r->backslice, defs[0].insn);
+	struct sem def = *backslice_sem(r->backslice, defs[0].insn);
 	if (def.op == SEM_LEA && def.index != REG_NONE && def.scale == entry) {
 		def.disp += sem->disp;
 		return find_table(r, &def, defs[0], entry, load);
@@ -192,10 +192,10 @@ static int read_distances(struct resolver *r, struct loc loc, struct place at, u
 			  int depth)
 {
 	struct place defs[SLICE_MAX_DEFS];
-	uint32_t n = depth < MAX_DEPTH ? backslice_defs(&r->backslice, loc, at, defs) : 0;
+	uint32_t n = depth < MAX_DEPTH ? backslice_defs(r->backslice, loc, at, defs) : 0;
 	int result = n > 0;
 	for (uint32_t i = 0; i < n && result > 0; i++) {
-		struct sem sem = *backslice_sem(&r->backslice, defs[i].insn);
+		struct sem sem = *backslice_sem(r->backslice, defs[i].insn);
 		struct table_load load = {.relative = true, .base = base};
 		struct loc from = {.reg = sem.src};
 		bool spilled = sem.op == SEM_LOAD && sem.size == 8 && sem.index == REG_NONE;
@@ -247,7 +247,7 @@ static int resolve_value(struct resolver *r, struct loc loc, struct place at, in
 /* The instruction at @def gives the jump its target. */
 static int resolve_definition(struct resolver *r, struct place def, int depth)
 {
-	struct sem sem = *backslice_sem(&r->backslice, def.insn);
+	struct sem sem = *backslice_sem(r->backslice, def.insn);
 	struct table_load load = {0};
 	switch (sem.op) {
 	case SEM_COPY:
@@ -290,7 +290,7 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth)
 {
 	struct place defs[SLICE_MAX_DEFS];
-	uint32_t n = depth < MAX_DEPTH ? backslice_defs(&r->backslice, loc, at, defs) : 0;
+	uint32_t n = depth < MAX_DEPTH ? backslice_defs(r->backslice, loc, at, defs) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		int result = resolve_definition(r, defs[i], depth);
 		if (result <= 0)
@@ -302,7 +302,7 @@ static int resolve_value(struct resolver *r, struct loc loc, struct place at, in
 /* Labels of the function whose address is data: what an open jump may go to, for all we know. */
 static int guess_targets(struct resolver *r)
 {
-	const struct cfg *flow = r->backslice.flow;
+	const struct cfg *flow = r->backslice->flow;
 	uint32_t cost = flow->blocks.n / 16;
 	r->targets.n = 0;
 	if (cost > r->entries_left)
@@ -353,15 +353,17 @@ static int record(struct resolver *r, uint32_t insn, bool *leads)
 		*r->changed = true;
 	}
 	struct jump_table *table = &b->tables.at[row - 1];
+	bool led = table->n_targets && !table->stale;
+	table->stale = false;
 	table->settled = r->grade == TABLE_PROVEN && !r->crosses;
 	bool same = table->grade == r->grade && table->leaves == r->leaves &&
 		    table->n_targets == r->targets.n &&
 		    (!r->targets.n || !memcmp(b->table_targets.at + table->target, r->targets.at,
 					      r->targets.n * sizeof(*r->targets.at)));
+	*leads |= r->targets.n ? !led || !same : led;
 	if (same)
 		return 0;
 	*r->changed = true;
-	*leads |= table->n_targets || r->targets.n;
 	if (!VEC_RESERVE(&b->table_targets, r->targets.n))
 		return -ENOMEM;
 	table->grade = r->grade;
@@ -384,8 +386,8 @@ static int resolve_loosely(struct resolver *r, struct place at)
 	int result = 0;
 	r->targets.n = 0;
 	r->loose = true;
-	r->backslice.n_consts = 1;
-	for (r->nth = 0; r->nth < MAX_BASES && r->nth < r->backslice.n_consts && result >= 0;
+	r->backslice->n_consts = 1;
+	for (r->nth = 0; r->nth < MAX_BASES && r->nth < r->backslice->n_consts && result >= 0;
 	     r->nth++) {
 		int each = resolve_definition(r, at, 0);
 		result = each ? each : result;
@@ -396,22 +398,22 @@ static int resolve_loosely(struct resolver *r, struct place at)
 
 static int resolve_jump(struct resolver *r, uint32_t block, bool *leads)
 {
-	const struct pugmark_block *at = &r->backslice.flow->blocks.at[block];
+	const struct pugmark_block *at = &r->backslice->flow->blocks.at[block];
 	uint32_t insn = at->insn + at->n_insns - 1;
 	struct place place = {block, insn};
 	r->jump = insn_addr(r->b, insn);
 	r->targets.n = 0;
 	r->grade = TABLE_PROVEN;
 	r->leaves = r->crosses = r->looks_like_table = r->is_sum = false;
-	if (!backslice_sem(&r->backslice, insn))
+	if (!backslice_sem(r->backslice, insn))
 		return -ENOMEM;
 	int result = resolve_definition(r, place, 0);
 	if (!result && r->looks_like_table)
 		result = resolve_loosely(r, place);
 	if (result < 0)
 		return result;
-	bool exhausted = !r->backslice.budget || !r->entries_left;
-	if (exhausted && r->b->table_of_insn[insn])
+	bool exhausted = !r->backslice->budget || !r->entries_left;
+	if (exhausted && builder_table_of(r->b, insn))
 		return 0; /* what was found before that stands */
 	r->is_sum |= exhausted;
 	if ((!result || exhausted) && settle_unknown(r))
@@ -427,15 +429,47 @@ static bool is_indirect_jump(const struct builder *b, const struct pugmark_block
 	       !decode_slot(insn, builder_insn_bytes(b, last), insn_addr(b, last));
 }
 
+/* Takes the function's CFG as cfg_build_all() has left it, if none would come out otherwise now: no
+ * jump that is looked at leads anywhere in it. Nothing else of a function changes before it is
+ * resolved. False: it has to be built. */
+static bool take_built(const struct resolver *r, struct cfg *flow)
+{
+	const struct builder *b = r->b;
+	const struct pugmark_func *f = &b->funcs.at[r->func];
+	uint32_t n_edges = 0;
+	flow->blocks.n = flow->edges.n = flow->sites.n = 0;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct pugmark_block *block = &b->blocks.at[i];
+		n_edges += block->n_edges;
+		if (block->n_edges && is_indirect_jump(b, block))
+			return false;
+	}
+	if (!VEC_RESERVE(&flow->blocks, f->n_blocks) || !VEC_RESERVE(&flow->edges, n_edges))
+		return false;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		struct pugmark_block copy = b->blocks.at[i];
+		copy.edge = flow->edges.n;
+		copy.site = PUGMARK_NONE; /* no search asks for sites */
+		for (uint32_t k = 0; k < copy.n_edges; k++) {
+			struct pugmark_edge edge = b->edges.at[b->blocks.at[i].edge + k];
+			edge.to -= f->block;
+			flow->edges.at[flow->edges.n++] = edge;
+		}
+		flow->blocks.at[flow->blocks.n++] = copy;
+	}
+	return true;
+}
+
 static int resolve_function(struct resolver *r, struct cfg *flow)
 {
 	int err = 0;
 	bool leads = true;
 	for (int round = 0; round < MAX_ROUNDS && leads && !err; round++) {
 		leads = false;
-		err = cfg_build(r->b, r->func, flow);
+		if (round || !take_built(r, flow))
+			err = cfg_build(r->b, r->func, flow);
 		if (!err)
-			err = backslice_enter(&r->backslice, flow);
+			err = backslice_enter(r->backslice, flow);
 		for (uint32_t i = 0; i < flow->blocks.n && !err; i++)
 			if (is_indirect_jump(r->b, &flow->blocks.at[i]))
 				err = resolve_jump(r, i, &leads);
@@ -466,11 +500,10 @@ static int prepare(struct builder *b, struct resolver *r)
 	if (!b->table_of_insn)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < b->tables.n; i++)
-		if (!b->tables.at[i].settled)
-			b->table_of_insn[b->tables.at[i].insn] = 0;
+		b->tables.at[i].stale = !b->tables.at[i].settled;
 	if (!b->tables_known)
 		b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
-	return backslice_init(&r->backslice, b);
+	return backslice_begin(r->backslice, b);
 }
 
 /* Lists the functions that have something to resolve, the smallest first: an interpreter of
@@ -487,10 +520,11 @@ static int find_order(struct resolver *r)
 	return 0;
 }
 
-int jumptable_resolve(struct builder *b, bool *crossed, bool *changed)
+int jumptable_resolve(struct builder *b, struct backslice *backslice, bool *crossed, bool *changed)
 {
 	struct resolver r = {
 		.b = b,
+		.backslice = backslice,
 		.crossed = crossed,
 		.changed = changed,
 		.entries_left = ENTRY_BUDGET,
@@ -503,8 +537,9 @@ int jumptable_resolve(struct builder *b, bool *crossed, bool *changed)
 		r.func = (uint32_t)r.order.at[i];
 		err = resolve_function(&r, &flow);
 	}
+	for (uint32_t i = 0; i < b->tables.n; i++)
+		*changed |= b->tables.at[i].stale;
 	cfg_deinit(&flow);
-	backslice_deinit(&r.backslice);
 	VEC_FREE(&r.order);
 	VEC_FREE(&r.targets);
 	return err;

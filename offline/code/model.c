@@ -2,6 +2,7 @@
 /* model.c: runs the passes in order, hands their arrays over to the model, and looks things up in
  * it. */
 #include "offline/base/search.h"
+#include "offline/code/backslice.h"
 #include "offline/code/builder.h"
 #include "offline/code/maybe_taken.h"
 #include "offline/code/receivers.h"
@@ -22,6 +23,7 @@ struct owned_model {
 	struct elf_cfa_row *rows;
 	uint32_t n_rows;
 	struct pugmark_range *unknown;
+	struct addr_index row_index, part_index, block_index;
 	uint32_t *part_order;  /* parts by address */
 	uint32_t *block_order; /* blocks by address */
 	char *names;	       /* sub_... of functions without a symbol */
@@ -43,6 +45,7 @@ static int find_flow(struct builder *b)
 static int find_functions_and_flow(struct builder *b)
 {
 	bool again = true, changed = false;
+	struct backslice backslice = {0};
 	int err = 0;
 	for (int round = 0; round < MAX_ROUNDS && again && !err; round++) {
 		again = changed = false;
@@ -50,10 +53,11 @@ static int find_functions_and_flow(struct builder *b)
 		if (!err)
 			err = find_flow(b);
 		if (!err)
-			err = jumptable_resolve(b, &again, &changed);
+			err = jumptable_resolve(b, &backslice, &again, &changed);
 		again |= !b->tables_known && b->has_loose_ends;
 		b->tables_known = true;
 	}
+	backslice_deinit(&backslice);
 	return changed && !err ? find_flow(b) : err;
 }
 
@@ -66,6 +70,9 @@ static int run_passes(struct builder *b)
 	if (err)
 		return err;
 	sweep_refuse_patched(b);
+	err = sweep_transfers(b);
+	if (err)
+		return err;
 	noreturn_seed(b);
 	err = find_functions_and_flow(b);
 	if (!err)
@@ -208,6 +215,14 @@ static int order_by_address(struct owned_model *o, struct builder *b)
 /* Takes a builder's array over. */
 #define TAKE(to, count, from) ((to) = (from).at, (count) = (from).n, (from).at = NULL)
 
+static void index_by_address(struct owned_model *o)
+{
+	const struct pugmark_model *m = &o->model;
+	ADDR_INDEX_MAKE(&o->row_index, o->n_rows, i, o->rows[i].addr);
+	ADDR_INDEX_MAKE(&o->part_index, m->n_parts, i, m->parts[o->part_order[i]].addr);
+	ADDR_INDEX_MAKE(&o->block_index, m->n_blocks, i, m->blocks[o->block_order[i]].addr);
+}
+
 static int hand_over(struct owned_model *o, struct builder *b)
 {
 	struct pugmark_model *m = &o->model;
@@ -241,6 +256,8 @@ static int hand_over(struct owned_model *o, struct builder *b)
 	TAKE(m->sites, m->n_sites, b->sites);
 	TAKE(m->funcs, m->n_funcs, b->funcs);
 	TAKE(o->rows, o->n_rows, b->rows);
+	if (!err)
+		index_by_address(o);
 	return err;
 }
 
@@ -291,6 +308,9 @@ void pugmark_model_free(struct pugmark_model *model)
 	free((void *)model->parts);
 	free(o->imports);
 	free(o->rows);
+	addr_index_deinit(&o->row_index);
+	addr_index_deinit(&o->part_index);
+	addr_index_deinit(&o->block_index);
 	free(o->part_order);
 	free(o->block_order);
 	free(o->names);
@@ -302,8 +322,8 @@ void pugmark_model_free(struct pugmark_model *model)
 uint32_t pugmark_model_func_at(const struct pugmark_model *model, uint64_t addr)
 {
 	const struct owned_model *o = owned(model);
-	uint32_t low =
-		SEARCH_FIRST_NOT(0, model->n_parts, i, model->parts[o->part_order[i]].addr <= addr);
+	uint32_t low = ADDR_INDEX_ABOVE(&o->part_index, model->n_parts, addr, i,
+					model->parts[o->part_order[i]].addr);
 	if (!low || addr >= model->parts[o->part_order[low - 1]].end)
 		return PUGMARK_NONE;
 	return model->parts[o->part_order[low - 1]].func;
@@ -312,8 +332,8 @@ uint32_t pugmark_model_func_at(const struct pugmark_model *model, uint64_t addr)
 uint32_t pugmark_model_block_at(const struct pugmark_model *model, uint64_t addr)
 {
 	const struct owned_model *o = owned(model);
-	uint32_t low = SEARCH_FIRST_NOT(0, model->n_blocks, i,
-					model->blocks[o->block_order[i]].addr <= addr);
+	uint32_t low = ADDR_INDEX_ABOVE(&o->block_index, model->n_blocks, addr, i,
+					model->blocks[o->block_order[i]].addr);
 	if (!low)
 		return PUGMARK_NONE;
 	const struct pugmark_block *block = &model->blocks[o->block_order[low - 1]];
@@ -349,7 +369,7 @@ struct pugmark_cfa pugmark_model_cfa_from(const struct pugmark_model *model, uin
 					  uint64_t *end)
 {
 	const struct owned_model *o = owned(model);
-	uint32_t low = SEARCH_FIRST_NOT(0, o->n_rows, i, o->rows[i].addr <= addr);
+	uint32_t low = ADDR_INDEX_ABOVE(&o->row_index, o->n_rows, addr, i, o->rows[i].addr);
 	*end = addr + 1;
 	if (!low || addr >= o->rows[low - 1].end)
 		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};

@@ -291,6 +291,7 @@ static int merge_rows(struct tracker *t)
 {
 	struct builder *b = t->b;
 	uint32_t more = t->rows.n;
+	addr_index_deinit(&b->row_index); /* the model makes its own */
 	if (!VEC_RESERVE(&b->rows, more))
 		return -ENOMEM;
 	if (more)

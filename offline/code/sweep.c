@@ -167,9 +167,28 @@ int sweep_code(struct builder *b)
 	}
 	if (err)
 		return err;
+	ADDR_INDEX_MAKE(&b->row_index, b->rows.n, i, b->rows.at[i].addr);
 	add_code_pointers(b);
 	rankmap_finish(&b->starts);
 	return split_prefixes(b);
+}
+
+int sweep_transfers(struct builder *b)
+{
+	for (uint32_t i = 0; i < b->insns.n; i++) {
+		const struct pugmark_insn *insn = &b->insns.at[i];
+		bool jump = insn_is_direct_jump(insn);
+		if (!jump && insn->kind != PUGMARK_INSN_CALL)
+			continue;
+		uint64_t target = builder_insn_target(b, i);
+		if (!is_insn_start(b, target))
+			continue;
+		if (!VEC_PUSH(&b->transfers, (struct transfer){i, insn_at(b, target)}))
+			return -ENOMEM;
+		if (jump)
+			rankmap_set(&b->leaders, target - b->text_addr);
+	}
+	return 0;
 }
 
 void sweep_refuse(struct builder *b, uint64_t addr, uint32_t len)
