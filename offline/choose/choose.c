@@ -66,12 +66,14 @@ static void leave_unresolved(struct conflicts *ch, uint32_t block,
 		ch->failed = true;
 }
 
-static void find_unresolved_at(struct conflicts *ch, uint32_t block)
+/* @holds: all decisions of its function do. */
+static void find_unresolved_at(struct conflicts *ch, uint32_t block, bool holds)
 {
 	int missing = forced_missing(ch, block);
 	if (missing >= 0)
 		leave_unresolved(ch, block, missing, missing == PUGMARK_UNRESOLVED_ENTRY);
-	uint32_t after = conflict_is_node(ch, block) ? conflict_faults_after(ch, block) : 0;
+	bool look = !holds && conflict_is_node(ch, block);
+	uint32_t after = look ? conflict_faults_after(ch, block) : 0;
 	for (uint32_t kind = 0; kind < PUGMARK_UNRESOLVED_KINDS; kind++)
 		if (after >> kind & 1)
 			leave_unresolved(ch, block, kind, false);
@@ -92,9 +94,13 @@ static void find_unresolved(struct conflicts *ch, struct call_order order)
 		const struct prog_func *func = &ch->prog->funcs[f];
 		if (!func->n_blocks)
 			continue;
+		bool holds = conflict_known_to_hold(ch, f);
 		conflict_begin(ch, f);
-		bool holds =
-			conflict_decision_holds(ch, (struct decision){f, PUGMARK_NONE, WAY_ALL});
+		if (holds)
+			conflict_note_checked(ch, f);
+		else
+			holds = conflict_decision_holds(
+				ch, (struct decision){f, PUGMARK_NONE, WAY_ALL});
 		conflict_end(ch);
 		/* How often a function called itself in silence only frames could tell. */
 		if (!holds || left[f])
@@ -109,7 +115,7 @@ static void find_unresolved(struct conflicts *ch, struct call_order order)
 		conflict_keep(ch, f);
 		for (uint32_t b = func->block; b < func->block + func->n_blocks; b++)
 			if (ch->prog->blocks[b].flags & PROG_REACHED)
-				find_unresolved_at(ch, b);
+				find_unresolved_at(ch, b, conflict_known_to_hold(ch, f));
 		conflict_keep_nothing(ch);
 		conflict_end(ch);
 	}

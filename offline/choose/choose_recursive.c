@@ -49,6 +49,8 @@ struct pruning {
 	bool *calls_left;    /* per function: scratch */
 	struct vec_u32 left; /* calls before anything shows: caller, callee, ... */
 	bool *changed;	     /* per function: a trial that stands has */
+	bool grew;	     /* in this trial: what unknown callees need */
+	bool unknown_grew;   /* in a trial that stands */
 	struct before before;
 	double gain; /* what the trial saves, as far as is known */
 	uint64_t limit;
@@ -319,6 +321,7 @@ static bool settle_everywhere(struct pruning *p)
 		if (!settle_dirty(p) || ch->failed)
 			return false;
 		conflict_globalise(ch);
+		p->grew |= ch->global_grew;
 		if (!ch->global_grew)
 			return p->gain > 0 && calls_show(p);
 		look_at_unknown_calls(p);
@@ -338,6 +341,7 @@ static void try_without(struct pruning *p, struct candidate *c, uint32_t n)
 	memset(p->dirty, 0, ch->prog->n_funcs * sizeof(bool));
 	memset(p->to_learn, 0, ch->prog->n_funcs * sizeof(bool));
 	p->gain = 0;
+	p->grew = false;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t func = ch->prog->blocks[c[i].block].func;
 		c[i].mark = ch->marks[c[i].block];
@@ -354,6 +358,7 @@ static void try_without(struct pruning *p, struct candidate *c, uint32_t n)
 	}
 	bool stands = tried && settle_everywhere(p);
 	end_trial(p, stands);
+	p->unknown_grew |= stands && p->grew;
 	if (stands)
 		return;
 	for (uint32_t i = 0; i < n; i++)
@@ -448,6 +453,21 @@ static void learn_anew(struct pruning *p)
 	}
 }
 
+/* What trials that stand have changed is to be checked again, and so is what depends on it. */
+static void uncheck_changed(struct pruning *p)
+{
+	struct conflicts *ch = p->ch;
+	bool any = false;
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		any |= p->changed[f];
+	for (uint32_t f = 0; f < ch->prog->n_funcs && any; f++) {
+		bool unknown = false;
+		if (p->changed[f] || calls_one_of(ch, f, p->changed, &unknown) ||
+		    (unknown && p->unknown_grew))
+			conflict_uncheck(ch, f);
+	}
+}
+
 void prune_recursive(struct conflicts *ch, struct call_order order)
 {
 	struct pruning p;
@@ -459,8 +479,10 @@ void prune_recursive(struct conflicts *ch, struct call_order order)
 	for (uint32_t i = 0, some = 8; i < n;
 	     i += some, some = some < TOGETHER_MAX ? 2 * some : some)
 		try_without(&p, c + i, n - i < some ? n - i : some);
-	if (c)
+	if (c) {
+		uncheck_changed(&p);
 		learn_anew(&p);
+	}
 	free(c);
 	pruning_deinit(&p);
 }

@@ -120,6 +120,7 @@ void summarise_anew(struct conflicts *ch, struct call_order order)
 		terminal_set_free(&ch->sums[f].first);
 		terminal_set_free(&ch->sums[f].need);
 		ch->sums[f] = (struct summary){0};
+		conflict_uncheck(ch, f);
 	}
 	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
 		end = component_end(ch, order, i);
@@ -168,6 +169,21 @@ static bool same_summary(const struct summary *a, const struct summary *b)
 	return terminal_set_same(&a->first, &b->first) && terminal_set_same(&a->need, &b->need) &&
 	       a->nullable == b->nullable && a->need_global == b->need_global &&
 	       a->global_depth == b->global_depth;
+}
+
+bool calls_one_of(const struct conflicts *ch, uint32_t func, const bool *which, bool *anything)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	bool one = false;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (block->call == CALL_DIRECT) {
+			one |= which[block->callee];
+			*anything |= ch->sums[block->callee].need_global;
+		}
+		*anything |= block->call == CALL_UNKNOWN;
+	}
+	return one;
 }
 
 /* Whether @func calls unknown code, or a function that needs what unknown callees need. */
@@ -231,9 +247,12 @@ static void learn(struct conflicts *ch, struct settling *s)
 			learn_again(ch, s, i, end);
 	}
 	conflict_globalise(ch);
-	for (uint32_t f = 0; f < n; f++)
+	for (uint32_t f = 0; f < n; f++) {
 		s->look[f] =
 			s->marked[f] || s->near[f] || (ch->global_grew && calls_anything(ch, f));
+		if (s->look[f])
+			conflict_uncheck(ch, f);
+	}
 }
 
 /* Chooses again for the function at @at of the order if its decisions do not hold; returns whether
@@ -242,7 +261,7 @@ static bool mend(struct conflicts *ch, struct settling *s, uint32_t at, bool aga
 {
 	uint32_t func = s->order.funcs[at];
 	const struct prog_func *f = &ch->prog->funcs[func];
-	if (!s->look[func] || !conflict_function_faults(ch, func))
+	if (!s->look[func] || !conflict_check(ch, func))
 		return false;
 	memcpy(s->marks, ch->marks + f->block, f->n_blocks);
 	if (again)

@@ -162,7 +162,7 @@ int conflict_init(struct conflicts *ch, const struct program *prog)
 	ch->whole = calloc(prog->n_funcs + 1, sizeof(bool));
 	ch->stale = calloc(prog->n_funcs + 1, sizeof(bool));
 	if (!ch->capture_ret || !ch->sums || !ch->global || !ch->hubs || !ch->whole || !ch->stale ||
-	    build_preds(ch)) {
+	    build_preds(ch) || conflict_checked_init(ch)) {
 		conflict_deinit(ch);
 		return -ENOMEM;
 	}
@@ -197,13 +197,14 @@ void conflict_deinit(struct conflicts *ch)
 			   w->rivals.some_nodes.at};
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		free(watched[i]);
-	void *heap[] = {ch->hops,    ch->marks,	     ch->capture_ret,	   ch->sums,
-			ch->global,  ch->seen_walk,  ch->seen_closure,	   ch->seen_back,
-			ch->heads,   ch->stale,	     ch->global_before.at, ch->preds,
-			ch->pred_at, ch->alts.at,    ch->walk.at,	   ch->closure.at,
-			ch->back.at, ch->found,	     ch->decisions.at,	   ch->seen_alike,
-			ch->alike,   ch->seen_fan,   ch->unresolved.at,	   ch->whole,
-			ch->hubs,    ch->kept.walks, ch->kept.nodes.at,	   ch->seen_end};
+	void *heap[] = {ch->hops,    ch->marks,		 ch->capture_ret,      ch->sums,
+			ch->global,  ch->seen_walk,	 ch->seen_closure,     ch->seen_back,
+			ch->heads,   ch->stale,		 ch->global_before.at, ch->preds,
+			ch->pred_at, ch->alts.at,	 ch->walk.at,	       ch->closure.at,
+			ch->back.at, ch->found,		 ch->decisions.at,     ch->seen_alike,
+			ch->alike,   ch->seen_fan,	 ch->unresolved.at,    ch->whole,
+			ch->hubs,    ch->kept.walks,	 ch->kept.nodes.at,    ch->seen_end,
+			ch->checked, ch->checked_rets.at};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct conflicts){0};

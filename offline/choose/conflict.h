@@ -132,6 +132,7 @@ struct global_was {
 	struct global_need need;
 };
 
+struct checked;
 struct conflicts {
 	const struct program *prog;
 	uint8_t *marks;
@@ -142,8 +143,11 @@ struct conflicts {
 	bool some_empty; /* plain: some alternatives are empty, since nothing there can be probed;
 			    so there are needs */
 	const uint8_t *given; /* per block: marks that are there in any case; NULL: none */
-	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
-	bool failed;	/* out of memory */
+	bool note_rets;	 /* record in capture_ret which comparisons hold by the return address */
+	bool keeps_rets; /* the same in checked_rets */
+	struct checked *checked; /* per function: its last check; conflict_checked.c */
+	struct vec_u32 checked_rets;
+	bool failed; /* out of memory */
 
 	/* Blocks with the same successors go on alike: one of them stands for all, so that a
 	 * decision behind many copies of one dispatch is looked at once. */
@@ -277,6 +281,13 @@ uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec_u32 *me
 uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
 /* All decisions and calls of @func; returns how many do not hold. */
 uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func);
+/* The same; if all holds that is known from then on, with the return addresses that it needs, until
+ * conflict_uncheck(): who changes what @func depends on calls that. */
+uint32_t conflict_check(struct conflicts *ch, uint32_t func);
+void conflict_uncheck(struct conflicts *ch, uint32_t func);
+bool conflict_known_to_hold(const struct conflicts *ch, uint32_t func);
+/* Records in capture_ret what the check of @func, which is known to hold, has needed. */
+void conflict_note_checked(struct conflicts *ch, uint32_t func);
 /* Computes the summary of @func from its marks; returns whether it grew. */
 bool conflict_summarise(struct conflicts *ch, uint32_t func);
 /* Whether the function of @sum needs more than its summary has room for: each time that it is

@@ -7,8 +7,12 @@
 
 void conflict_note_ret(struct conflicts *ch, uint32_t w)
 {
-	if (ch->note_rets && w != TERMINAL_ANY_ENTRY)
+	if (w == TERMINAL_ANY_ENTRY)
+		return;
+	if (ch->note_rets)
 		ch->capture_ret[w] = true;
+	if (ch->keeps_rets)
+		conflict_keep_ret(ch, w);
 }
 
 /* Whether no one event fits both terminals, seen from the same function. */
@@ -49,16 +53,13 @@ static struct terminal own_term(const struct conflicts *ch, uint32_t block)
 {
 	const struct hop *hop = &ch->hops[block];
 	if (ch->plain && !conflict_is_entry_term(ch, block))
-		return (struct terminal){.w = block, .depth = DEPTH_UNKNOWN, .ret = RET_UNKNOWN};
+		return terminal_of(block, DEPTH_UNKNOWN, RET_UNKNOWN, false);
 	uint8_t mark = ch->marks[block];
 	bool known = hop->flags & (mark == MARK_BLOCK  ? HOP_CFA_ANY
 				   : mark == MARK_LAST ? HOP_CFA_CALL
 						       : HOP_CFA_LAST);
-	return (struct terminal){
-		.w = block,
-		.depth = known ? 0 : DEPTH_UNKNOWN,
-		.ret = known ? RET_SELF : RET_UNKNOWN,
-	};
+	return known ? terminal_of(block, 0, RET_SELF, false)
+		     : terminal_of(block, DEPTH_UNKNOWN, RET_UNKNOWN, false);
 }
 
 /* What the call in @block shows first; returns whether it can show nothing. */

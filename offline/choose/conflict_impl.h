@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* conflict_impl.h: what the parts of the conflict rule share. conflict_walk.c walks from a decision
  * to its alternatives, conflict_first.c tells them by first events, conflict_needs.c has what must
- * not follow a function, conflict_around.c what one mark touches. Private to them. */
+ * not follow a function, conflict_around.c what one mark touches, conflict_checked.c what is known.
+ * Private to them. */
 #ifndef OFFLINE_CONFLICT_IMPL_H
 #define OFFLINE_CONFLICT_IMPL_H
 
@@ -36,6 +37,9 @@ static inline bool conflict_is_jump_term(const struct conflicts *ch, struct term
 
 /* Notes that a comparison holds only by the return address that @w reads. */
 void conflict_note_ret(struct conflicts *ch, uint32_t w);
+/* conflict_checked.c: one that the function being checked needs. */
+void conflict_keep_ret(struct conflicts *ch, uint32_t w);
+int conflict_checked_init(struct conflicts *ch);
 /* Whether no one event fits both terminals, seen from the same function. */
 bool conflict_distinguishable(struct conflicts *ch, struct terminal a, struct terminal b);
 /* Adds to ch->found what the call in @block shows first; returns whether it can show nothing. */

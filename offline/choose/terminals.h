@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TERMINAL_ANY_ENTRY UINT32_MAX /* w: the entry of any function with PROG_ENTRY_WITNESS */
 #define DEPTH_UNKNOWN INT32_MIN
@@ -23,6 +24,18 @@ struct terminal {
 	uint32_t ret : 31; /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
 	uint32_t or_below : 1; /* at `depth` or any further below: a recursion's frames */
 };
+
+_Static_assert(sizeof(struct terminal) == 12, "terminal_of() writes three words");
+
+/* Written word by word: bit-fields that are written one by one, and then read together, make the
+ * processor wait for the first. The ABI has the first of them lowest. */
+static inline struct terminal terminal_of(uint32_t w, int32_t depth, uint32_t ret, bool or_below)
+{
+	const uint32_t words[3] = {w, (uint32_t)depth, (ret & RET_SELF) | (uint32_t)or_below << 31};
+	struct terminal term;
+	memcpy(&term, words, sizeof(term));
+	return term;
+}
 
 /* A small set holds its terminals as they are. Past TERMINAL_SET_EXACT it is *joined*: one terminal
  * for each witness (for TERMINAL_ANY_ENTRY: for each return address), in order. Where the joined
@@ -54,12 +67,8 @@ static inline struct terminal terminal_lift(struct terminal term, int32_t height
 	bool known = term.depth != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
 	if (!known || __builtin_add_overflow(term.depth, height, &term.depth) || term.depth < 0)
 		term.depth = DEPTH_UNKNOWN;
-	return (struct terminal){
-		.w = term.w,
-		.depth = term.depth,
-		.ret = term.ret == RET_SELF ? call : term.ret,
-		.or_below = term.or_below && term.depth != DEPTH_UNKNOWN,
-	};
+	return terminal_of(term.w, term.depth, term.ret == RET_SELF ? call : term.ret,
+			   term.or_below && term.depth != DEPTH_UNKNOWN);
 }
 
 /* Whether no frame can be that of both terms. */
