@@ -60,7 +60,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 	conflict_alternatives(&b->ch, d, alts);
 	for (uint32_t i = 0; i < alts->n; i++)
 		alts->at[i] = alts->at[i] == NODE_EXIT ? 0 : b->node_of[alts->at[i]];
-	if (alts->n)
+	if (alts->n > 1)
 		qsort(alts->at, alts->n, sizeof(uint32_t), by_number);
 	if (2 * b->plan.n_decisions >= b->table_size)
 		rehash(b);

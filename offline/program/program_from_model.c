@@ -328,12 +328,14 @@ static void connect_branch(struct maker *m, uint32_t func, uint32_t index, uint3
 	}
 }
 
-static bool has_succ(const struct program *p, const struct prog_block *b, uint32_t to)
+/* Adds @to to what follows @b, which stands for the end of @from, unless it is there. Both are
+ * blocks of the model; all of what follows one is added before that of another. */
+static void add_succ_once(struct maker *m, struct prog_block *b, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = 0; i < b->n_succ; i++)
-		if (p->succs[b->succ + i] == to)
-			return true;
-	return false;
+	if (m->follows[to] == from + 1)
+		return;
+	m->follows[to] = from + 1;
+	add_succ(m, b, m->first_of[to]);
 }
 
 static void connect_block(struct maker *m, uint32_t func, uint32_t index)
@@ -359,17 +361,14 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 	if (jump && block->site != PUGMARK_NONE)
 		leave = add_virtual(m, func, block->site);
 	struct prog_block *b = &p->blocks[at];
-	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++) {
-		uint32_t to = m->first_of[model->edges[i].to];
-		if (model->edges[i].kind != PUGMARK_EDGE_UNWIND && !has_succ(p, b, to))
-			add_succ(m, b, to);
-	}
+	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
+		if (model->edges[i].kind != PUGMARK_EDGE_UNWIND)
+			add_succ_once(m, b, index, model->edges[i].to);
 	const struct pugmark_func *f = &model->funcs[block->func];
 	if (block->end == PUGMARK_END_OPEN)
 		for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
-			if (model->blocks[i].flags & PUGMARK_BLOCK_ADDRESS_TAKEN &&
-			    !has_succ(p, b, m->first_of[i]))
-				add_succ(m, b, m->first_of[i]);
+			if (model->blocks[i].flags & PUGMARK_BLOCK_ADDRESS_TAKEN)
+				add_succ_once(m, b, index, i);
 	if (leave != PUGMARK_NONE)
 		add_succ(m, b, leave);
 	else if (block->end == PUGMARK_END_TABLE)
@@ -487,13 +486,15 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	struct maker m = {.model = model, .options = options};
 	m.p = calloc(1, sizeof(*m.p));
 	m.first_of = calloc(model->n_blocks + 1, sizeof(uint32_t));
+	m.follows = calloc(model->n_blocks + 1, sizeof(uint32_t));
 	m.func_of = calloc(model->n_funcs + 1, sizeof(uint32_t));
 	m.reads = calloc(model->n_blocks + 1, 1);
 	m.foreign = calloc(model->n_funcs + 1, sizeof(*m.foreign));
 	if (m.p)
 		m.p->funcs = calloc(model->n_funcs + 1, sizeof(*m.p->funcs));
-	int err =
-		m.p && m.p->funcs && m.first_of && m.func_of && m.reads && m.foreign ? 0 : -ENOMEM;
+	bool room =
+		m.p && m.p->funcs && m.first_of && m.follows && m.func_of && m.reads && m.foreign;
+	int err = room ? 0 : -ENOMEM;
 	if (!err) {
 		foreign_code_find(model, m.foreign);
 		maker_find_reads(&m);
@@ -517,6 +518,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		m.p->chances = NULL;
 	}
 	free(m.first_of);
+	free(m.follows);
 	free(m.func_of);
 	free(m.reads);
 	free(m.foreign);

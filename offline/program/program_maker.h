@@ -14,6 +14,8 @@ struct maker {
 	struct program *p;
 	uint32_t cap_blocks, cap_succs, cap_opaque;
 	uint32_t *first_of; /* per block of the model: its block of the program */
+	uint32_t *follows;  /* per block of the model: the last that was found to lead to it, plus
+			       one; 0: none */
 	uint32_t *func_of;  /* per function of the model: its function of the program */
 	uint8_t *reads;	    /* per block of the model: what is read where it begins */
 	bool *foreign;	    /* per function of the model: see foreign_code.h */
