@@ -4,7 +4,6 @@
  * when it has ended. */
 #include "user/sandbox/sandbox.h"
 
-#include "offline/base/private_file.h"
 #include "user/sandbox/broker.h"
 #include "user/sandbox/filter.h"
 #include "user/sandbox/way.h"
@@ -291,19 +290,28 @@ static int died(const struct sandbox *s, int status, struct pugmark_diag *diag)
 				signal ? " of SIG" : "", signal && name ? name : "");
 }
 
-/* What the child left in memory. */
+/* What the child left in memory: read once, whatever becomes of it meanwhile. */
 static int read_result(int fd, void **bytes, size_t *len)
 {
-	struct private_file file;
-	int err = private_file_read(fd, SANDBOX_RESULT_MAX, &file);
-	if (err)
+	off_t size = lseek(fd, 0, SEEK_END), done = 0;
+	if (size < 0 || size > SANDBOX_RESULT_MAX)
+		return size < 0 ? -errno : -EFBIG;
+	uint8_t *to = malloc((size_t)size + 1);
+	int err = to ? 0 : -ENOMEM;
+	while (!err && done < size) {
+		ssize_t n = pread(fd, to + done, (size_t)(size - done), done);
+		if (n > 0)
+			done += n;
+		else if (!n || errno != EINTR)
+			err = n ? -errno : -EBADMSG;
+	}
+	if (err) {
+		free(to);
 		return err;
-	*bytes = malloc(file.len_bytes + 1);
-	if (*bytes && file.len_bytes)
-		memcpy(*bytes, file.bytes, file.len_bytes);
-	*len = file.len_bytes;
-	private_file_free(&file);
-	return *bytes ? 0 : -ENOMEM;
+	}
+	*bytes = to;
+	*len = (size_t)size;
+	return 0;
 }
 
 /* Whether @err is a lack of something, and not what this kernel cannot do. Who controls what is
