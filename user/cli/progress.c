@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_MS = 500, EVERY_MS = 100 };
+enum { FIRST_MS = 500, EVERY_MS = 100, LOG_FIRST_MS = 5000, LOG_EVERY_MS = 10000 };
 
 static struct timespec now(void)
 {
@@ -18,6 +18,8 @@ static struct timespec now(void)
 	return ts;
 }
 
+enum { TELLS_PERMILLE = 50 }; /* before that nothing can be said of how long it takes */
+
 static void show(struct progress *p, double seconds)
 {
 	uint64_t done = p->done;
@@ -25,7 +27,11 @@ static void show(struct progress *p, double seconds)
 
 	if (permille > 1000)
 		permille = 1000;
-	if (permille >= 50) /* before that nothing can be said of how long it takes */
+	if (!p->terminal) {
+		if (permille >= TELLS_PERMILLE)
+			fprintf(stderr, "pugmark: %s: %u %%, %.0f s, about %.0f s left\n", p->what,
+				permille / 10, seconds, seconds * (1000 - permille) / permille);
+	} else if (permille >= TELLS_PERMILLE)
 		fprintf(stderr, "\r%s  %u %%  %.1f s, about %.0f s left\033[K", p->what,
 			permille / 10, seconds, seconds * (1000 - permille) / permille);
 	else if (p->total)
@@ -39,12 +45,13 @@ static void *tick(void *arg)
 {
 	struct progress *p = arg;
 	struct timespec start = now(), next = start;
-	long wait_ms = FIRST_MS;
+	long wait_ms = p->terminal ? FIRST_MS : LOG_FIRST_MS;
 	bool shown = false;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->end) {
-		next.tv_nsec += wait_ms * 1000000;
+		next.tv_sec += wait_ms / 1000;
+		next.tv_nsec += wait_ms % 1000 * 1000000;
 		next.tv_sec += next.tv_nsec / 1000000000;
 		next.tv_nsec %= 1000000000;
 		int err = 0;
@@ -55,10 +62,10 @@ static void *tick(void *arg)
 		show(p, (double)(next.tv_sec - start.tv_sec) +
 				(double)(next.tv_nsec - start.tv_nsec) / 1e9);
 		shown = true;
-		wait_ms = EVERY_MS;
+		wait_ms = p->terminal ? EVERY_MS : LOG_EVERY_MS;
 	}
 	pthread_mutex_unlock(&p->lock);
-	if (shown)
+	if (shown && p->terminal)
 		fputs("\r\033[K", stderr);
 	return NULL;
 }
@@ -66,8 +73,9 @@ static void *tick(void *arg)
 void progress_start(struct progress *p, const char *what, uint64_t total, bool quiet)
 {
 	*p = (struct progress){.what = what, .total = total};
-	if (quiet || !isatty(STDERR_FILENO))
+	if (quiet)
 		return;
+	p->terminal = isatty(STDERR_FILENO);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

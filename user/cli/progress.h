@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* progress.h: one line on the terminal about work that takes long. It appears after half a second,
- * only where stderr is a terminal, and is gone when the work is done. */
+ * and is gone when the work is done. Where stderr is no terminal but a log, there is a line every
+ * ten seconds, of work alone that tells how much of it is done. */
 #ifndef USER_PROGRESS_H
 #define USER_PROGRESS_H
 
@@ -14,7 +15,7 @@ struct progress {
 	uint64_t total; /* of the same unit as done; 0: not known */
 	_Atomic uint64_t done;
 	const _Atomic uint32_t *permille; /* of the whole, in memory of whoever works; or NULL */
-	bool on;
+	bool on, terminal;
 	pthread_t ticker;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
