@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* addr_index.h: a first guess for searches by address in an array that is in order: where the items
- * of each stretch of addresses begin. There are about as many stretches as items, so what is left
- * to search is mostly one item, where halving a large array reads memory all over. Made anew
- * whenever the array changes. Without memory it says nothing, and the whole array is searched. */
+ * of each stretch of addresses begin. A stretch has a few items, which mostly lie in one place of
+ * memory, where halving a large array reads it all over. Made anew whenever the array changes.
+ * Without memory it says nothing, and the whole array is searched. */
 #ifndef OFFLINE_ADDR_INDEX_H
 #define OFFLINE_ADDR_INDEX_H
 
@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+
+enum { ITEMS_PER_STRETCH = 4 }; /* on average */
 
 struct addr_index {
 	uint64_t from, last; /* the first item's address, the last one's */
@@ -33,7 +35,7 @@ static inline void addr_index_begin(struct addr_index *x, uint32_t n, uint64_t f
 	*x = (struct addr_index){.from = from, .last = last, .before = from, .n = n};
 	if (last < from)
 		return;
-	while ((last - from) >> x->shift > n)
+	while ((last - from) >> x->shift > n / ITEMS_PER_STRETCH + 1)
 		x->shift++;
 	x->n_stretches = (uint32_t)((last - from) >> x->shift) + 1;
 	x->first = calloc((size_t)x->n_stretches + 1, sizeof(*x->first));
