@@ -310,6 +310,11 @@ int value_run_neighbours(struct value_run *run)
 	return VALUE_REPLAY_LIMIT;
 }
 
+bool value_run_was_alone(const struct value_run *run, uint64_t from, uint64_t to)
+{
+	return !run->neighbours || (from && !is_awake(run->neighbours, from, to));
+}
+
 unsigned value_run_met(struct value_run *run)
 {
 	unsigned met = run->met;

@@ -84,7 +84,9 @@ bool value_run_switched(struct value_run *run)
 	struct capture here;
 	if (!take_switch(run, &here))
 		return false;
-	if (value_threads_together(run) && is_ambiguous(run, &here))
+	/* Which time it was matters to those alone that were executed meanwhile. */
+	if (value_threads_together(run) && !value_run_was_alone(run, here.entered, here.order) &&
+	    is_ambiguous(run, &here))
 		value_memory_assume_all(&run->memory);
 	value_machine_set_count(m, value_machine_count(m));
 	return true;
