@@ -25,9 +25,10 @@
 
 enum { OFF_TOLD = 1, OFF_UNTOLD = 2 };
 
-/* The last number of the order when a processor went from one task to another, that this program
- * was told of. The kernel does not tell of each (seen on 6.18, where some threads give way): but
- * then a thread that runs is one that has got the processor no earlier than that. */
+/* Of each processor: which number the order had reached when it last went from one task to another,
+ * as far as this program was told. The kernel does not tell of each time (seen on 6.18, where some
+ * threads give way). A thread that runs though the last that was told of it is SWITCH has got the
+ * processor at that number or later. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

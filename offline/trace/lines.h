@@ -16,8 +16,7 @@ int lines_new(const struct pugmark_plan *const *plans, const struct pugmark_reco
 	      struct lines **out);
 void lines_free(struct lines *lines);
 /* Begins with all that the thread at @task did: its events in their order, then the end, which
- * frees
- * @out (NULL: nothing). 0, or -ENOMEM: no room, on the disk either. */
+ * frees what was begun (NULL: nothing). 0, or -ENOMEM: no room, on the disk either. */
 int lines_add_task(struct lines *lines, uint32_t task, struct cutting **out);
 int lines_cut(struct cutting *cutting, const struct pugmark_trace_event *events, uint32_t n);
 int lines_end_task(struct cutting *cutting);

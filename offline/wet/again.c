@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* again.c: see again.h. Whoever has written what is read here may be anybody: the evaluator executes
- * bytes of a file, on memory of its own, and for as many instructions as a block may have. */
+/* again.c: see again.h. Anybody may have written what is read here: the evaluator executes bytes
+ * of a file, on memory of its own, and for as many instructions as a block may have, a repeated
+ * string instruction counting as one. */
 #include "offline/wet/again.h"
 
 #include "offline/base/codec.h"

@@ -17,8 +17,8 @@ void noting_free(struct noting *n);
 /* A value_step_fn. */
 void noting_step(void *noting, struct value_machine *m, enum value_step step,
 		 const struct value_trace *trace);
-/* Steps are noted from now on (@on), in a block that begins behind @paths paths; or no more. False:
- * out of memory. */
+/* The block that is being noted ends; steps are noted from now on, in a new one (@on), or no more.
+ * False: out of memory. */
 bool noting_block(struct noting *n, bool on);
 /* What was noted; borrowed. */
 struct noted {

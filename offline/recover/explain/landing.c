@@ -151,8 +151,7 @@ static bool look_on(struct search *s, uint32_t decision, bool *ends)
 }
 
 /* Whether an exception out of what the surviving frame has called gets there: out of the call that
- * this is in.
- */
+ * this frame is in. */
 static bool gets_there(const struct search *s)
 {
 	struct silence at;

@@ -7,9 +7,8 @@
 
 #define LANDING_PATH_MAX 256
 
-/* The way to the call: the first @from frames are open then, and the innermost of them goes over
- * the nodes in
- * @path, or is in the call already, if there are none. In the end @open frames are open. */
+/* The way to the call: the first @from frames are open, and the innermost of them goes over the
+ * nodes in @path, or is in the call already, if there are none. In the end @open are open. */
 struct landing {
 	uint32_t from, open, n;
 	struct landing_step {
@@ -18,10 +17,9 @@ struct landing {
 	} path[LANDING_PATH_MAX];
 };
 
-/* The one call by which an exception can have landed where the event is, in frame @level, or in one
- * that the
- * @n_links calls in @links have made inside of it. False: none, or several can, or nothing tells.
- */
+/* The one call by which an exception can have landed where the event is: in frame @level, or in the
+ * frame that the @n_links calls in @links have made inside of it. False: none, or several can, or
+ * nothing tells. */
 bool landing_find(const struct parser *parser, const struct lookahead *la, uint32_t level,
 		  const struct stack_link *links, uint32_t n_links, struct landing *out);
 /* Brings the parser to that call. Returns whether it is there. */
