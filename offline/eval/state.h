@@ -103,11 +103,13 @@ static inline bool value_has_no_top(const struct value_state *state, unsigned ro
 static inline uint8_t value_wide_quality(const struct value_state *state,
 					 const struct value_known *known)
 {
-	uint8_t worst = 0;
+	uint8_t worst[VALUE_ROW] = {0};
 	for (unsigned row = VALUE_VECS; row < VALUE_ROWS; row++)
-		for (unsigned b = 0; b < VALUE_ROW && !value_has_no_top(state, row); b++)
-			worst = known->vec[row][b] > worst ? known->vec[row][b] : worst;
-	return worst;
+		for (unsigned b = 0; !value_has_no_top(state, row) && b < VALUE_ROW; b++)
+			worst[b] = known->vec[row][b] > worst[b] ? known->vec[row][b] : worst[b];
+	for (unsigned b = 1; b < VALUE_ROW; b++)
+		worst[0] = worst[b] > worst[0] ? worst[b] : worst[0];
+	return worst[0];
 }
 
 /* RFLAGS as the processor has it (with bit 1 and IF set, as in user space) from and to the form

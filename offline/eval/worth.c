@@ -43,8 +43,11 @@ static void put_row(struct value_machine *m, unsigned row, const uint8_t q[VALUE
 			return;
 		memset(k->vec[VALUE_VECS], VALUE_EXACT, sizeof(k->vec) - VALUE_VECS * VALUE_ROW);
 	}
+	/* It was the last one perhaps only where there was such a byte here. */
+	const bool was = worst(k->vec[row], VALUE_ROW), is = worst(q, VALUE_ROW);
 	memcpy(k->vec[row], q, VALUE_ROW);
-	mark(k, VALUE_BIT_WIDE, value_wide_quality(&m->state, k));
+	if (is || was)
+		mark(k, VALUE_BIT_WIDE, is || value_wide_quality(&m->state, k));
 }
 
 size_t value_step_get(const struct step *s, const struct value_access *a, uint8_t out[MEMORY_MAX])
