@@ -267,7 +267,7 @@ static uint64_t after(const struct value_run *run, uint64_t i)
 	return i ? kept_records_at(run->records, i - 1)->order : 0;
 }
 
-static uint64_t until(const struct value_run *run, uint64_t i)
+uint64_t value_run_piece_ends(const struct value_run *run, uint64_t i)
 {
 	const struct capture *c = value_run_record_at(run, i);
 	if (!c)
@@ -304,7 +304,8 @@ int value_run_neighbours(struct value_run *run)
 	int stop = meet(run, from, now);
 	if (stop != VALUE_REPLAY_LIMIT)
 		return stop;
-	bool crowded = !value_threads_together(run) && is_awake(n, now, until(run, run->next));
+	bool crowded = !value_threads_together(run) &&
+		       is_awake(n, now, value_run_piece_ends(run, run->next));
 	run->met |= crowded ? VALUE_MET_DURING : 0;
 	value_memory_crowd(&run->memory, crowded);
 	return VALUE_REPLAY_LIMIT;
@@ -327,6 +328,6 @@ bool value_run_when(const struct value_run *run, uint64_t *from, uint64_t *to)
 	if (!run->neighbours)
 		return false;
 	*from = run->next ? after(run, run->next) : run->born;
-	*to = until(run, run->next);
+	*to = value_run_piece_ends(run, run->next);
 	return true;
 }

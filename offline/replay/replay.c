@@ -255,7 +255,8 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 		if (run->stop_behind && run->next >= run->stop_behind)
 			return VALUE_REPLAY_LIMIT;
 		uint64_t count = value_run_count(run);
-		if (count >= run->snapshot_next && !value_run_keep(run))
+		value_run_note_reached(run);
+		if (value_run_is_far(run) && !value_run_keep(run))
 			return VALUE_REPLAY_NO_MEMORY;
 		bool inside =
 			value_machine_is_code(run->machine, value_machine_state(run->machine)->rip);

@@ -91,6 +91,14 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 					 struct value_trace *trace);
 /* Goes to the moment before instruction @count, in either direction. */
 enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count);
+/* Goes to where the task is at the moment from @from to @to of the order over all tasks: to the
+ * first place whose instructions are not over before it, or if these begin behind it to the last
+ * place before, where the task waits. @back: to the last place that has begun by then.
+ * Of a run that has no others: nowhere. */
+enum value_replay_stop value_run_seek_moment(struct value_run *run, uint64_t from, uint64_t to,
+					     bool back);
+/* Instructions before the last snapshot that has fewer than @count before it; 0: none has. */
+uint64_t value_run_snapshot_before(const struct value_run *run, uint64_t count);
 uint64_t value_run_count(const struct value_run *run);
 struct value_machine *value_run_machine(struct value_run *run);
 const struct value_gap *value_run_gap(const struct value_run *run);

@@ -4,7 +4,8 @@
  * executed; calls.c keeps the calls that are open between them, records.c applies records,
  * own_code.c knows what is code, neighbours.c and threads.c what other
  * threads do, turned.c answers runs that go another way, replay_open.c begins
- * runs, snapshots.c keeps their moments and seek.c goes to any. */
+ * runs, snapshots.c keeps their states, seek.c goes to any instruction and moments.c to any moment
+ * of the order over all tasks. */
 #ifndef OFFLINE_REPLAY_REPLAY_IMPL_H
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
 
@@ -163,9 +164,12 @@ struct value_run {
 	uint64_t clears;      /* where the kernel writes 0 when it has ended; 0: nowhere */
 	uint64_t maps;	      /* of all threads that its code is of */
 	uint64_t stop_behind; /* 0: nowhere; else stop when @next is that */
-	uint64_t expected;    /* address of a place whose record was taken already, 0: none */
-	uint64_t heap_end;    /* 0: there is no heap yet */
-	uint64_t xstate;      /* components that the processor had switched on: XCR0 */
+	/* 0: through all calls; else not through one in which other threads are executed until it
+	 * is over behind that moment. */
+	uint64_t stop_waiting;
+	uint64_t expected; /* address of a place whose record was taken already, 0: none */
+	uint64_t heap_end; /* 0: there is no heap yet */
+	uint64_t xstate;   /* components that the processor had switched on: XCR0 */
 	struct library_writes *writes; /* NULL: nobody has ever asked */
 	struct turned *turned;	       /* NULL: the run goes the way that was recorded (turn.h) */
 	bool outside, in_library;
@@ -205,6 +209,10 @@ struct value_run {
 	uint64_t snapshot_every, snapshot_next;
 	struct run_snapshot near[NEAR_SNAPSHOTS]; /* shortly before what was gone to last; a ring */
 	size_t n_near;				  /* taken so far */
+	uint64_t worked_next; /* one more snapshot once all threads have executed so much */
+	/* By i, instructions before record i - 1 was taken, UINT64_MAX: not known yet; NULL: nobody
+	 * has asked. Up to which it is known of this way through the run. */
+	uint64_t *reached, noted;
 };
 
 /* Whether a record tells of the end of a call that returns to @ret. */
@@ -220,6 +228,8 @@ int value_run_code(struct value_run *run);
 /* snapshots.c: takes one; one more, of those that are given up soon; goes to one; gives one up.
  * False: memory is out. */
 bool value_run_keep(struct value_run *run);
+/* Whether one is due. */
+bool value_run_is_far(const struct value_run *run);
 bool value_run_keep_near(struct value_run *run);
 bool value_run_go_back(struct value_run *run, const struct run_snapshot *s);
 void value_run_drop(struct value_run *run, struct run_snapshot *s);
@@ -249,11 +259,17 @@ void value_run_note_supposed(struct value_run *run);
  */
 void value_run_agreed(struct value_run *run, const struct capture *c);
 
+/* reached.c: from now on; false: memory is out. @next may have changed. */
+bool value_run_begin_noting(struct value_run *run);
+void value_run_note_reached(struct value_run *run);
+/* neighbours.c: up to when the instructions before record @i are executed. */
+uint64_t value_run_piece_ends(const struct value_run *run, uint64_t i);
+
 /* neighbours.c */
 bool value_waking_next(struct waking *w, const struct capture *c, struct span *out);
 
 /* threads.c: the threads of a process as one. Those that return int: an enum value_replay_stop. */
-enum { VALUE_REPLAY_WAITS = 100 }; /* a thread that is led is in a system call */
+enum { VALUE_REPLAY_WAITS = 100 }; /* in a system call: a thread that is led, or @stop_waiting */
 /* Of @run, which has no state yet: all others are made, and those that were there at the start
  * begin. 0 or -ENOMEM; without memory for more, or where they cannot be told, run->threads is NULL.
  */

@@ -377,6 +377,7 @@ void value_run_free(struct value_run *run)
 	if (run->records)
 		kept_records_deinit(run->records);
 	free(run->records);
+	free(run->reached);
 	free(run->calls);
 	free(run->signals);
 	free(run->awaited);

@@ -19,6 +19,12 @@ static const struct run_snapshot *last_before(const struct value_run *run, uint6
 	return best;
 }
 
+uint64_t value_run_snapshot_before(const struct value_run *run, uint64_t count)
+{
+	const struct run_snapshot *s = count ? last_before(run, count - 1) : NULL;
+	return s ? s->count : 0;
+}
+
 enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count)
 {
 	uint64_t now = value_run_count(run);

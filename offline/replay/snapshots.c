@@ -108,10 +108,29 @@ static bool take(struct value_run *run, struct run_snapshot *out)
 	return true;
 }
 
+/* Instructions that the run and those that are executed with it have executed. */
+static uint64_t worked(const struct value_run *run)
+{
+	uint64_t sum = 0;
+	if (!run->threads)
+		return value_run_count(run);
+	for (size_t i = 0; i < run->threads->n; i++)
+		sum += value_run_count(run->threads->at[i]);
+	return sum;
+}
+
+/* While the run waits in a call others may execute for long: that way is long as well. */
+bool value_run_is_far(const struct value_run *run)
+{
+	return value_run_count(run) >= run->snapshot_next ||
+	       (value_threads_together(run) && !run->led && worked(run) >= run->worked_next);
+}
+
 bool value_run_keep(struct value_run *run)
 {
 	uint64_t count = value_run_count(run);
 	run->snapshot_next = count + run->snapshot_every;
+	run->worked_next = worked(run) + run->snapshot_every;
 	if (run->n_snapshots && run->snapshots[run->n_snapshots - 1].count >= count)
 		return true;
 	if (run->n_snapshots == SNAPSHOTS_MAX)
@@ -193,6 +212,7 @@ bool value_run_go_back(struct value_run *run, const struct run_snapshot *s)
 {
 	if (!value_run_put(run, s) || !put_others(run, s))
 		return false;
+	run->noted = run->next;
 	value_memory_crowd(&run->memory, s->crowded);
 	value_memory_restore(&run->memory, &s->memory);
 	return !value_run_code(run);

@@ -163,6 +163,9 @@ int value_threads_call(struct value_run *run, const struct capture *c)
 {
 	if (!run->threads)
 		return VALUE_REPLAY_LIMIT;
+	if (run->stop_waiting && !run->led && c->order > run->stop_waiting &&
+	    value_threads_together(run))
+		return VALUE_REPLAY_WAITS;
 	if (!give_birth(run->threads, run, c))
 		return VALUE_REPLAY_NO_MEMORY;
 	if (!run->led)

@@ -80,7 +80,7 @@ all_come() { # NAME
 }
 # Where one has come to the breakpoint, all that are there can be shown, and moved.
 one_moves() { # NAME
-	claim "$1: the threads are listed by task, and named" says "$1.one" 1 '^\* 3 +Thread 3 \(t, tid [0-9]+\) +done'
+	claim "$1: the threads are listed by task, and named" says "$1.one" 1 '^\* [0-9] +Thread [2-5] \(t, tid [0-9]+\) +done'
 	claim "$1: the first waits for one, or makes one" says "$1.one" 1 '^#[01] .*main \(\)'
 	claim "$1: a thread's own frames" says "$1.one" 1 '^#1 .* work \(p=0x1\)'
 	claim "$1: back to the last sum, and the one before" says "$1.one" 1 '^\$2 = 19900$'
@@ -97,8 +97,8 @@ for how in together apart; do
 	back=()
 	for ((i = 0; i < 4; i++)); do back+=(reverse-continue 'print total[who]'); done
 	debug $how.all $how t 'break done' "${sums[@]}" continue "${back[@]}" reverse-continue
-	debug $how.one $how t 'break done if who == 1' continue 'print who' 'info threads' 'thread 1' bt \
-		'thread 3' bt 'delete' 'watch total[1]' reverse-continue 'print total[1]' reverse-continue \
+	debug $how.one $how t 'break done if who == 1' continue 'print who' 'info threads' 'set $mine = $_thread' 'thread 1' bt \
+		'thread $mine' bt 'delete' 'watch total[1]' reverse-continue 'print total[1]' reverse-continue \
 		'print total[1]' 'delete' 'set scheduler-locking on' 'break done' continue 'print who' \
 		'delete' 'break work' reverse-continue 'print total[1]'
 	all_come $how

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { BLOCKS = 1 << 16, ADDRESSES = 1 << 18, RESULTS = 1 << 19 };
-/* How much is executed before it is looked through, and how far a search backwards goes at once. */
+/* How much is executed before it is looked through. */
 #define CHUNK 1000000
 
 int gdb_history_init(struct gdb_history *h)
@@ -96,6 +96,18 @@ static bool look(const struct gdb_history *h, const struct value_insn *insn, con
 	return false;
 }
 
+/* Watched places may be touched by any block. */
+static bool may_be_in(const struct gdb_history *h, const struct value_block *block)
+{
+	const struct value_insn *last = &block->insns[block->n_insns - 1];
+	for (size_t i = 0; i < h->n_watches; i++) {
+		const struct gdb_watch *w = &h->watches[i];
+		if (w->kind >= 2 || (w->addr >= block->ip && w->addr <= last->ip))
+			return true;
+	}
+	return false;
+}
+
 /* Looks through the trace, whose first instruction is the @count-th. Of hits at instruction @from
  * or later the first, or the last. Breakpoints of the instruction that gdb stands at do not count.
  */
@@ -107,6 +119,10 @@ static bool search(struct gdb_history *h, uint64_t count, uint64_t from, bool fo
 	bool found = false;
 	for (size_t b = 0; b < h->trace.n_blocks; b++) {
 		const struct value_block *block = value_machine_block(m, h->trace.blocks[b]);
+		if (!may_be_in(h, block)) {
+			count += block->n_insns;
+			continue;
+		}
 		for (unsigned i = 0; i < block->n_insns; i++, count++) {
 			struct gdb_hit now;
 			if (look(h, &block->insns[i], addrs, count, forward, &now) &&
@@ -122,58 +138,89 @@ static bool search(struct gdb_history *h, uint64_t count, uint64_t from, bool fo
 	return found;
 }
 
-static bool is_past(const struct value_run *run, uint64_t limit)
+/* Executes from where the run is to @to, or to the end; @last: the last hit, else the first. True:
+ * it may go on from there. */
+static bool scan(struct gdb_history *h, struct gdb_search *s, uint64_t to, bool *found)
 {
-	uint64_t from, to;
-	return value_run_when(run, &from, &to) && from > limit;
-}
-
-/* Executes from where the run is to @to, to the end, or past the moment @limit; @last: the last
- * hit, else the first. */
-static bool scan(struct gdb_history *h, uint64_t to, uint64_t from, uint64_t limit, bool last,
-		 struct gdb_hit *hit)
-{
-	bool found = false;
 	for (;;) {
 		uint64_t count = value_run_count(h->run);
 		uint64_t until = to - count < CHUNK ? to : count + CHUNK;
 		h->trace.n_blocks = h->trace.n_addresses = h->trace.n_results = 0;
 		enum value_replay_stop stop = value_run_forward(h->run, until, &h->trace);
-		found |= search(h, count, from, !last, hit);
-		if (found && !last)
-			return true;
+		*found |= search(h, count, s->from, !s->back, &s->hit);
 		bool on = stop == VALUE_REPLAY_TRACE_FULL || stop == VALUE_REPLAY_LIMIT;
-		if (!on || value_run_count(h->run) >= to || is_past(h->run, limit))
-			return found;
+		if ((*found && !s->back) || !on || value_run_count(h->run) >= to)
+			return on;
 	}
 }
 
-void gdb_history_forward(struct gdb_history *h, bool here, uint64_t limit, struct gdb_hit *hit)
+/* A run that has no others is alone at all times. */
+static void note_moment(const struct gdb_history *h, struct gdb_search *s)
+{
+	if (!value_run_when(h->run, &s->begins, &s->ends)) {
+		s->begins = 0;
+		s->ends = UINT64_MAX;
+	}
+}
+
+static void end_at(struct gdb_history *h, struct gdb_search *s)
+{
+	value_run_seek(h->run, s->hit.count);
+	s->at = s->hit.count;
+	s->over = true;
+	note_moment(h, s);
+}
+
+void gdb_search_begin(struct gdb_history *h, struct gdb_search *s, bool back, bool here)
 {
 	uint64_t now = value_run_count(h->run);
-	if (scan(h, UINT64_MAX, here ? now : now + 1, limit, false, hit))
-		value_run_seek(h->run, hit->count);
-	else
-		*hit = (struct gdb_hit){.why = GDB_HIT_END, .count = value_run_count(h->run)};
+	*s = (struct gdb_search){.back = back, .at = now, .from = back ? 0 : here ? now : now + 1};
+	note_moment(h, s);
 }
 
-/* From the last piece of the past to the first. */
-void gdb_history_back(struct gdb_history *h, uint64_t limit, struct gdb_hit *hit)
+static void go_forward(struct gdb_history *h, struct gdb_search *s)
 {
-	uint64_t now = value_run_count(h->run), from = 0, to = UINT64_MAX;
-	while (now && to >= limit) {
-		uint64_t begin = now > CHUNK ? now - CHUNK : 0;
-		if (value_run_seek(h->run, begin) != VALUE_REPLAY_LIMIT)
-			break;
-		value_run_when(h->run, &from, &to);
-		if (scan(h, now, 0, UINT64_MAX, true, hit)) {
-			value_run_seek(h->run, hit->count);
-			return;
-		}
-		now = begin;
+	bool found = false;
+	value_run_seek(h->run, s->at);
+	bool on = scan(h, s, s->at + CHUNK, &found);
+	s->at = value_run_count(h->run);
+	if (!found && !on)
+		s->hit = (struct gdb_hit){.why = GDB_HIT_END, .count = s->at};
+	if (found || !on)
+		end_at(h, s);
+	else
+		note_moment(h, s);
+}
+
+/* What is near is looked through first; then from snapshot to snapshot, where nothing is executed
+ * twice. */
+static void go_back(struct gdb_history *h, struct gdb_search *s)
+{
+	enum { NEAR = 100000 };
+	bool found = false;
+	uint64_t snapshot = value_run_snapshot_before(h->run, s->at);
+	uint64_t near = s->at > NEAR ? s->at - NEAR : 0;
+	uint64_t begin = s->near_done || snapshot > near ? snapshot : near;
+	s->near_done = true;
+	if (s->at && value_run_seek(h->run, begin) == VALUE_REPLAY_LIMIT) {
+		note_moment(h, s);
+		scan(h, s, s->at, &found);
+		s->at = begin;
+	} else {
+		s->at = 0;
 	}
-	value_run_seek(h->run, 0);
-	*hit = (struct gdb_hit){.why = GDB_HIT_BEGIN};
+	if (!found && !s->at)
+		s->hit = (struct gdb_hit){.why = GDB_HIT_BEGIN};
+	if (found || !s->at)
+		end_at(h, s);
+}
+
+void gdb_search_go_on(struct gdb_history *h, struct gdb_search *s)
+{
+	if (s->back)
+		go_back(h, s);
+	else
+		go_forward(h, s);
 }
 
 /* Executes one instruction. True: it has touched a watched place, which is in @hit. */

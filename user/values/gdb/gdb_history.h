@@ -43,10 +43,23 @@ int gdb_history_unwatch(struct gdb_history *h, unsigned kind, uint64_t addr, uin
 /* Each moves the run and says in @hit why it stopped there. */
 void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit);
 void gdb_history_step_back(struct gdb_history *h, struct gdb_hit *hit);
-/* To the first hit, or the last one before; a breakpoint that is hit at the run's own place counts
- * if @here. A search that has come past the moment @limit of the order over all tasks may end
- * there, as at the end or the beginning. */
-void gdb_history_forward(struct gdb_history *h, bool here, uint64_t limit, struct gdb_hit *hit);
-void gdb_history_back(struct gdb_history *h, uint64_t limit, struct gdb_hit *hit);
+
+/* A search of one run for its first hit, or the last one before. */
+struct gdb_search {
+	bool back;
+	uint64_t at;   /* instructions before what has not been looked through */
+	uint64_t from; /* a breakpoint before that instruction does not count */
+	/* In the order over all tasks (value_run_when()): when the instruction @at was executed, or
+	 * the one that was hit. */
+	uint64_t begins, ends;
+	bool near_done, over;
+	uint64_t waits;	    /* 0, or until when the thread waits in the call that comes next */
+	struct gdb_hit hit; /* if it is over; GDB_HIT_BEGIN and _END: nothing was found */
+};
+
+/* Begins where the run is; a breakpoint that is hit there counts if @here. */
+void gdb_search_begin(struct gdb_history *h, struct gdb_search *s, bool back, bool here);
+/* Looks through one more piece. Where it has found something the run is there, else anywhere. */
+void gdb_search_go_on(struct gdb_history *h, struct gdb_search *s);
 
 #endif

@@ -13,8 +13,9 @@
  *
  * All threads go on together where gdb says so: each is searched for a hit by itself, and that of
  * the earliest piece counts (going back: of the latest), of two that overlap that of the thread
- * that gdb has named. The others go back to where they were, and then to the new moment: no hit of
- * theirs is passed over. */
+ * that gdb has named. The searches take turns, the one that has come least far in the order first,
+ * so that none goes far beyond the hit. The others are then where they were, or at the new moment,
+ * when gdb asks for them: no hit of theirs is passed over. */
 #include "user/values/gdb/gdb_threads.h"
 
 #include <pugmark/recording.h>
@@ -151,173 +152,157 @@ bool gdb_threads_is_there(const struct gdb_threads *t, const struct gdb_thread *
 	return thread == moved || (thread->begin <= now.to && thread->end >= now.from);
 }
 
-/* The first place whose piece is not over before the moment @now, which that of the run is: by ever
- * longer steps, and back from the last of them. */
-static void go_on(struct value_run *run, struct moment now)
+/* The thread's run where it stands at the moment @now; NULL: it has none. */
+static struct value_run *run_at(struct gdb_threads *t, struct gdb_thread *thread, struct moment now)
 {
-	enum { LONGEST = 1 << 22 };
-	uint64_t low = value_run_count(run), step = 1;
-	enum value_replay_stop stop = VALUE_REPLAY_LIMIT;
-	while (stop == VALUE_REPLAY_LIMIT && moment_of(run).to < now.from) {
-		low = value_run_count(run);
-		stop = value_run_seek(run, low + step);
-		step = step < LONGEST ? 2 * step : step;
+	struct pugmark_diag diag;
+	if (!thread->tried) {
+		thread->tried = true;
+		if (value_run_new(t->replay, thread->task, &thread->run, &diag))
+			thread->run = NULL;
 	}
-	uint64_t high = value_run_count(run);
-	if (moment_of(run).to < now.from)
-		return; /* it is known no further */
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-		value_run_seek(run, middle);
-		if (moment_of(run).to < now.from)
-			low = middle;
-		else
-			high = middle;
-	}
-	value_run_seek(run, high);
-	if (moment_of(run).from > now.to)
-		value_run_seek(run, low); /* it waits there meanwhile */
-}
-
-/* The last place whose piece has begun by the moment @now, which that of the run has not. */
-static void go_back(struct value_run *run, struct moment now)
-{
-	uint64_t high = value_run_count(run), low = high, step = 1;
-	while (low && moment_of(run).from > now.to) {
-		high = low;
-		low = low > step ? low - step : 0;
-		step *= 2;
-		value_run_seek(run, low);
-	}
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-		value_run_seek(run, middle);
-		if (moment_of(run).from > now.to)
-			high = middle;
-		else
-			low = middle;
-	}
-	value_run_seek(run, low);
+	struct value_run *run = thread->run;
+	if (!run)
+		return NULL;
+	if (value_run_count(run) != thread->stands)
+		value_run_seek(run, thread->stands);
+	struct moment own = moment_of(run);
+	if (own.to < now.from || own.from > now.to)
+		value_run_seek_moment(run, now.from, now.to, own.from > now.to);
+	thread->stands = value_run_count(run);
+	return run;
 }
 
 struct value_run *gdb_threads_run(struct gdb_threads *t, struct gdb_thread *thread)
 {
 	const struct gdb_thread *moved = &t->at[t->moved];
-	struct pugmark_diag diag;
-	if (!thread->tried && value_run_new(t->replay, thread->task, &thread->run, &diag))
-		thread->run = NULL;
-	thread->tried = true;
-	if (!thread->run || thread == moved)
-		return thread->run;
-	struct moment now = moment_of(moved->run), own = moment_of(thread->run);
-	if (own.to < now.from)
-		go_on(thread->run, now);
-	else if (own.from > now.to)
-		go_back(thread->run, now);
-	return thread->run;
+	return thread == moved ? thread->run : run_at(t, thread, moment_of(moved->run));
 }
 
 /* --- moves ----------------------------------------------------------------------------------- */
 
-static bool is_hit(const struct gdb_hit *hit)
+static bool is_hit(const struct gdb_search *s)
 {
-	return hit->why != GDB_HIT_BEGIN && hit->why != GDB_HIT_END;
+	return s->hit.why != GDB_HIT_BEGIN && s->hit.why != GDB_HIT_END;
 }
 
-/* What one thread comes to, no further than the moment @limit. */
-static void move_one(struct gdb_threads *t, struct gdb_thread *thread, enum gdb_move move,
-		     uint64_t limit, struct gdb_hit *hit)
+/* One instruction of a thread, as a search that is over. */
+static void step_one(struct gdb_threads *t, struct gdb_thread *thread, bool back,
+		     struct gdb_search *s)
 {
 	struct gdb_history *h = &t->history;
-	h->run = thread->run;
-	switch (move) {
-	case GDB_STEP:
-		gdb_history_step(h, hit);
-		break;
-	case GDB_STEP_BACK:
-		gdb_history_step_back(h, hit);
-		break;
-	case GDB_FORWARD:
-		gdb_history_forward(h, value_run_count(thread->run) != thread->told, limit, hit);
-		break;
-	case GDB_BACK:
-		gdb_history_back(h, limit, hit);
-		break;
+	*s = (struct gdb_search){.back = back, .over = true};
+	if (back)
+		gdb_history_step_back(h, &s->hit);
+	else
+		gdb_history_step(h, &s->hit);
+	s->at = s->hit.count;
+	struct moment now = moment_of(thread->run);
+	s->begins = now.from;
+	s->ends = now.to;
+}
+
+/* Whether @a is before @b in the direction of the search. */
+static bool is_nearer(const struct gdb_search *a, const struct gdb_search *b)
+{
+	return a->back ? a->ends > b->ends : a->begins < b->begins;
+}
+
+/* What counts of the searches that are over, or, if @open, the one that has come least far of those
+ * that are not. The one of @named is first, and counts unless another one is nearer. NOWHERE: none.
+ */
+static size_t nearest(const struct gdb_threads *t, const struct gdb_search *s, size_t named,
+		      bool open)
+{
+	size_t best = NOWHERE;
+	for (size_t k = 0; k < t->n; k++) {
+		size_t i = !k ? named : k <= named ? k - 1 : k;
+		bool wanted = t->at[i].searched && (open ? !s[i].over : s[i].over && is_hit(&s[i]));
+		if (wanted && (best == NOWHERE || is_nearer(&s[i], &s[best])))
+			best = i;
 	}
+	return best;
 }
 
-struct best {
-	size_t who;
-	struct gdb_hit hit;
-	struct moment at;
-};
-
-/* Whether @hit of a thread that is at @at counts before what was found: a hit before none, then by
- * the moment. */
-static bool is_better(const struct best *best, const struct gdb_hit *hit, struct moment at,
-		      bool back)
+/* Where nothing was found, the one that has come furthest. */
+static size_t furthest(const struct gdb_threads *t, const struct gdb_search *s, size_t named)
 {
-	if (is_hit(hit) != is_hit(&best->hit))
-		return is_hit(hit);
-	if (is_hit(hit))
-		return back ? at.to > best->at.to : at.from < best->at.from;
-	return back ? at.from < best->at.from : at.from > best->at.from;
+	size_t best = named;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->at[i].searched && is_nearer(&s[best], &s[i]))
+			best = i;
+	return best;
 }
 
-static void try_others(struct gdb_threads *t, const uint64_t *was, enum gdb_move move,
-		       struct best *best)
+/* All searches go on together, the one that is least far first, until none of them can find
+ * anything nearer than what was found. */
+static size_t search_all(struct gdb_threads *t, struct gdb_search *s, size_t named)
 {
-	bool back = move == GDB_BACK;
-	size_t named = best->who;
-	for (size_t i = 0; i < t->n; i++) {
-		struct gdb_thread *thread = &t->at[i];
-		struct gdb_hit hit;
-		if (i == named || was[i] == NOWHERE)
-			continue;
-		uint64_t none = back ? 0 : UINT64_MAX;
-		uint64_t limit = !is_hit(&best->hit) ? none : back ? best->at.to : best->at.from;
-		move_one(t, thread, move, limit, &hit);
-		struct moment at = moment_of(thread->run);
-		if (is_better(best, &hit, at, back))
-			*best = (struct best){i, hit, at};
+	for (;;) {
+		size_t found = nearest(t, s, named, false), next = nearest(t, s, named, true);
+		if (next == NOWHERE)
+			return found != NOWHERE ? found : furthest(t, s, named);
+		if (found != NOWHERE && !is_nearer(&s[next], &s[found]) &&
+		    (next != named || is_nearer(&s[found], &s[next])))
+			return found;
+		t->history.run = t->at[next].run;
+		gdb_search_go_on(&t->history, &s[next]);
 	}
 }
 
 /* Another thread can have come to something only if a record of the one that steps was passed. */
 static bool others_matter(const struct gdb_threads *t, enum gdb_move move, struct moment before,
-			  struct moment after)
+			  const struct gdb_search *own)
 {
 	bool steps = move == GDB_STEP || move == GDB_STEP_BACK;
-	return steps ? t->history.n_watches && before.from != after.from : true;
+	return steps ? t->history.n_watches && before.from != own->begins : true;
+}
+
+/* The other threads begin where they are at the moment @before. */
+static void begin_others(struct gdb_threads *t, struct gdb_search *s, size_t named,
+			 struct moment before)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct gdb_thread *other = &t->at[i];
+		if (i == named || !run_at(t, other, before))
+			continue;
+		t->history.run = other->run;
+		other->searched = true;
+		gdb_search_begin(&t->history, &s[i], s[named].back, other->stands != other->told);
+	}
+}
+
+static void move_all(struct gdb_threads *t, struct gdb_thread *thread, enum gdb_move move,
+		     bool alone, struct gdb_search *s)
+{
+	bool back = move == GDB_BACK || move == GDB_STEP_BACK;
+	size_t named = thread - t->at;
+	struct moment before = moment_of(thread->run);
+	for (size_t i = 0; i < t->n; i++)
+		t->at[i].searched = i == named;
+	t->history.run = thread->run;
+	if (move == GDB_STEP || move == GDB_STEP_BACK)
+		step_one(t, thread, back, &s[named]);
+	else
+		gdb_search_begin(&t->history, &s[named], back, thread->stands != thread->told);
+	if (!alone && others_matter(t, move, before, &s[named]))
+		begin_others(t, s, named, before);
+	t->moved = search_all(t, s, named);
+	struct gdb_thread *moved = &t->at[t->moved];
+	moved->stands = moved->told = s[t->moved].at;
 }
 
 void gdb_threads_move(struct gdb_threads *t, struct gdb_thread *thread, enum gdb_move move,
 		      bool alone, struct gdb_hit *hit)
 {
 	bool back = move == GDB_BACK || move == GDB_STEP_BACK;
-	uint64_t *was = calloc(t->n, sizeof(*was));
-	alone |= t->n == 1 || !was;
-	for (size_t i = 0; i < t->n && !alone; i++) {
-		struct value_run *run = gdb_threads_run(t, &t->at[i]);
-		was[i] = run ? value_run_count(run) : NOWHERE;
-	}
-	struct best best = {.who = thread - t->at};
-	if (!gdb_threads_run(t, thread)) {
-		*hit = (struct gdb_hit){.why = back ? GDB_HIT_BEGIN : GDB_HIT_END};
-		free(was);
+	struct gdb_search *s = calloc(t->n, sizeof(*s));
+	*hit = (struct gdb_hit){.why = back ? GDB_HIT_BEGIN : GDB_HIT_END};
+	if (!s || !gdb_threads_run(t, thread)) {
+		free(s);
 		return;
 	}
-	struct moment before = moment_of(thread->run);
-	move_one(t, thread, move, back ? 0 : UINT64_MAX, &best.hit);
-	best.at = moment_of(thread->run);
-	if (!alone && others_matter(t, move, before, best.at)) {
-		try_others(t, was, back ? GDB_BACK : GDB_FORWARD, &best);
-		for (size_t i = 0; i < t->n; i++)
-			if (i != best.who && was[i] != NOWHERE)
-				value_run_seek(t->at[i].run, was[i]);
-	}
-	free(was);
-	t->moved = best.who;
-	t->at[best.who].told = value_run_count(t->at[best.who].run);
-	*hit = best.hit;
+	move_all(t, thread, move, alone, s);
+	*hit = s[t->moved].hit;
+	free(s);
 }

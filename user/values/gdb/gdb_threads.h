@@ -16,7 +16,9 @@ struct gdb_thread {
 		end; /* in the order: of its first record, and of its last or CAPTURE_NEVER */
 	struct value_run *run; /* NULL: not asked for yet, or it cannot be replayed */
 	bool tried;
-	uint64_t told; /* where gdb was told last that it has moved to: instructions before it */
+	uint64_t stands; /* instructions before where it is; its run may be elsewhere */
+	bool searched;	 /* by the move that is being made */
+	uint64_t told;	 /* where gdb was told last that it has moved to: instructions before it */
 };
 
 struct gdb_threads {
