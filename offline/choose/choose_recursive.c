@@ -49,8 +49,6 @@ struct pruning {
 	bool *calls_left;    /* per function: scratch */
 	struct vec_u32 left; /* calls before anything shows: caller, callee, ... */
 	bool *changed;	     /* per function: a trial that stands has */
-	bool grew;	     /* in this trial: what unknown callees need */
-	bool unknown_grew;   /* in a trial that stands */
 	struct before before;
 	double gain; /* what the trial saves, as far as is known */
 	uint64_t limit;
@@ -321,7 +319,6 @@ static bool settle_everywhere(struct pruning *p)
 		if (!settle_dirty(p) || ch->failed)
 			return false;
 		conflict_globalise(ch);
-		p->grew |= ch->global_grew;
 		if (!ch->global_grew)
 			return p->gain > 0 && calls_show(p);
 		look_at_unknown_calls(p);
@@ -341,7 +338,6 @@ static void try_without(struct pruning *p, struct candidate *c, uint32_t n)
 	memset(p->dirty, 0, ch->prog->n_funcs * sizeof(bool));
 	memset(p->to_learn, 0, ch->prog->n_funcs * sizeof(bool));
 	p->gain = 0;
-	p->grew = false;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t func = ch->prog->blocks[c[i].block].func;
 		c[i].mark = ch->marks[c[i].block];
@@ -358,7 +354,6 @@ static void try_without(struct pruning *p, struct candidate *c, uint32_t n)
 	}
 	bool stands = tried && settle_everywhere(p);
 	end_trial(p, stands);
-	p->unknown_grew |= stands && p->grew;
 	if (stands)
 		return;
 	for (uint32_t i = 0; i < n; i++)
@@ -432,8 +427,8 @@ static struct candidate *find_candidates(struct pruning *p, uint32_t *n)
 	return c;
 }
 
-/* Computes the summaries anew, without what is old in them: that could hide that functions call
- * each other without end and without an event. */
+/* Computes the summaries of all components that have changed anew, without what is old in them:
+ * that could hide that functions call each other without end and without an event. */
 static void learn_anew(struct pruning *p)
 {
 	struct conflicts *ch = p->ch;
@@ -443,6 +438,7 @@ static void learn_anew(struct pruning *p)
 		for (uint32_t k = i; k < end; k++)
 			any |= p->changed[p->order.funcs[k]];
 		for (uint32_t k = i; k < end && any; k++) {
+			p->changed[p->order.funcs[k]] = true;
 			struct summary *sum = &ch->sums[p->order.funcs[k]];
 			terminal_set_free(&sum->first);
 			terminal_set_free(&sum->need);
@@ -462,8 +458,7 @@ static void uncheck_changed(struct pruning *p)
 		any |= p->changed[f];
 	for (uint32_t f = 0; f < ch->prog->n_funcs && any; f++) {
 		bool unknown = false;
-		if (p->changed[f] || calls_one_of(ch, f, p->changed, &unknown) ||
-		    (unknown && p->unknown_grew))
+		if (p->changed[f] || calls_one_of(ch, f, p->changed, &unknown) || unknown)
 			conflict_uncheck(ch, f);
 	}
 }
@@ -480,8 +475,8 @@ void prune_recursive(struct conflicts *ch, struct call_order order)
 	     i += some, some = some < TOGETHER_MAX ? 2 * some : some)
 		try_without(&p, c + i, n - i < some ? n - i : some);
 	if (c) {
-		uncheck_changed(&p);
 		learn_anew(&p);
+		uncheck_changed(&p);
 	}
 	free(c);
 	pruning_deinit(&p);

@@ -147,7 +147,8 @@ struct conflicts {
 	bool keeps_rets; /* the same in checked_rets */
 	struct checked *checked; /* per function: its last check; conflict_checked.c */
 	struct vec_u32 checked_rets;
-	bool failed; /* out of memory */
+	uint32_t checking_from; /* where those of the check under way begin */
+	bool failed;		/* out of memory */
 
 	/* Blocks with the same successors go on alike: one of them stands for all, so that a
 	 * decision behind many copies of one dispatch is looked at once. */

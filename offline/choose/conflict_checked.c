@@ -24,7 +24,7 @@ int conflict_checked_init(struct conflicts *ch)
 uint32_t conflict_check(struct conflicts *ch, uint32_t func)
 {
 	struct checked *c = &ch->checked[func];
-	c->at = ch->checked_rets.n;
+	c->at = ch->checking_from = ch->checked_rets.n;
 	ch->keeps_rets = true;
 	uint32_t faults = conflict_function_faults(ch, func);
 	ch->keeps_rets = false;
@@ -38,7 +38,7 @@ uint32_t conflict_check(struct conflicts *ch, uint32_t func)
 void conflict_keep_ret(struct conflicts *ch, uint32_t w)
 {
 	struct vec_u32 *rets = &ch->checked_rets;
-	bool again = rets->n && rets->at[rets->n - 1] == w;
+	bool again = rets->n > ch->checking_from && rets->at[rets->n - 1] == w;
 	if (!again)
 		push(ch, rets, w);
 }
