@@ -35,14 +35,6 @@ uint32_t conflict_check(struct conflicts *ch, uint32_t func)
 	return faults;
 }
 
-void conflict_keep_ret(struct conflicts *ch, uint32_t w)
-{
-	struct vec_u32 *rets = &ch->checked_rets;
-	bool again = rets->n > ch->checking_from && rets->at[rets->n - 1] == w;
-	if (!again)
-		push(ch, rets, w);
-}
-
 void conflict_uncheck(struct conflicts *ch, uint32_t func)
 {
 	ch->checked[func].holds = false;

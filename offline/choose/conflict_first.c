@@ -11,8 +11,10 @@ void conflict_note_ret(struct conflicts *ch, uint32_t w)
 		return;
 	if (ch->note_rets)
 		ch->capture_ret[w] = true;
-	if (ch->keeps_rets)
-		conflict_keep_ret(ch, w);
+	const struct vec_u32 *rets = &ch->checked_rets;
+	bool again = rets->n > ch->checking_from && rets->at[rets->n - 1] == w;
+	if (ch->keeps_rets && !again)
+		push(ch, &ch->checked_rets, w);
 }
 
 /* Whether no one event fits both terminals, seen from the same function. */

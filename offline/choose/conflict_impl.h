@@ -37,8 +37,6 @@ static inline bool conflict_is_jump_term(const struct conflicts *ch, struct term
 
 /* Notes that a comparison holds only by the return address that @w reads. */
 void conflict_note_ret(struct conflicts *ch, uint32_t w);
-/* conflict_checked.c: one that the function being checked needs. */
-void conflict_keep_ret(struct conflicts *ch, uint32_t w);
 int conflict_checked_init(struct conflicts *ch);
 /* Whether no one event fits both terminals, seen from the same function. */
 bool conflict_distinguishable(struct conflicts *ch, struct terminal a, struct terminal b);
