@@ -383,8 +383,7 @@ const uint8_t *value_memory_then(const struct value_memory *mem,
 				 const struct value_snapshot *snapshot, uint64_t addr,
 				 uint8_t *room)
 {
-	const struct value_page *page =
-		addr >> 48 ? NULL : value_page_in(snapshot->root, addr);
+	const struct value_page *page = addr >> 48 ? NULL : value_page_in(snapshot->root, addr);
 	if (page)
 		return page->bytes;
 	const struct value_region *region = value_regions_find(snapshot->regions, addr);

@@ -281,8 +281,7 @@ static bool tell_registers(struct again *a, struct columns *c, uint64_t n)
 		if (!cursor_byte(&c->in[AGAIN_REGISTERS], &word) || word >= AGAIN_WORDS ||
 		    !cursor_varint(&c->in[AGAIN_REGISTERS], &difference))
 			return false;
-		again_word_set(s, word,
-			       again_word_get(s, word) + (uint64_t)unzigzag(difference));
+		again_word_set(s, word, again_word_get(s, word) + (uint64_t)unzigzag(difference));
 	}
 	return true;
 }
@@ -295,8 +294,8 @@ static bool tell_memory(struct again *a, struct columns *c, uint64_t n, uint64_t
 		if (!cursor_varint(&c->in[AGAIN_PLACES], &difference) || data->end - data->at < 8)
 			return false;
 		*place += (uint64_t)unzigzag(difference);
-		if (*place >> 44 || value_memory_write(&a->processor->memory, *place * 8, data->at,
-						       8, VALUE_EXACT))
+		if (*place >> 44 ||
+		    value_memory_write(&a->processor->memory, *place * 8, data->at, 8, VALUE_EXACT))
 			return false;
 		data->at += 8;
 	}
@@ -332,8 +331,9 @@ static int execute(struct again *a, uint32_t i, bool traced)
 			    tell_memory(a, &c, words, &place);
 		uint64_t n = what >> 1;
 		if (fine && !(what & 1)) {
-			fine = n <= left && again_processor_run(a->processor, n,
-								traced ? &a->trace : NULL, empty, a);
+			fine = n <= left &&
+			       again_processor_run(a->processor, n, traced ? &a->trace : NULL,
+						   empty, a);
 			left -= n;
 			if (traced)
 				empty(a, &a->trace);

@@ -28,13 +28,20 @@ enum {
 	AGAIN_WORDS = 150,
 };
 
-enum again_column { AGAIN_STEPS, AGAIN_REGISTERS, AGAIN_PLACES, AGAIN_DATA, AGAIN_TOLD, AGAIN_COLUMNS };
+enum again_column {
+	AGAIN_STEPS,
+	AGAIN_REGISTERS,
+	AGAIN_PLACES,
+	AGAIN_DATA,
+	AGAIN_TOLD,
+	AGAIN_COLUMNS
+};
 
 struct again_block {
-	uint64_t paths;	    /* that were executed before it */
+	uint64_t paths; /* that were executed before it */
 	uint64_t n_results, n_insns;
-	uint64_t sum;	    /* again_sum() of them */
-	const uint8_t *at;  /* as again_pack() has made it */
+	uint64_t sum;	   /* again_sum() of them */
+	const uint8_t *at; /* as again_pack() has made it */
 	size_t len;
 };
 

@@ -63,8 +63,8 @@ int wet_choose(struct wet_graph *graph, const struct noted *noted, enum wet_how 
 		err = wet_pack(graph, true, add_stored, &out->stored, steps);
 	if (err)
 		return err;
-	out->executed = how == WET_EXECUTED || (double)out->executed_bytes * out->step_ns <
-						       (double)out->stored * steps[1];
+	out->executed = how == WET_EXECUTED ||
+			(double)out->executed_bytes * out->step_ns < (double)out->stored * steps[1];
 	if (out->executed)
 		wet_graph_execute(graph);
 	return 0;

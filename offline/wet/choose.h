@@ -7,14 +7,14 @@
 #include "offline/wet/noting.h"
 
 enum wet_how {
-	WET_BEST, /* what takes less, by size times the cost of a step */
 	WET_STORED,
 	WET_EXECUTED,
+	WET_BEST, /* what takes less, by size times the cost of a step */
 };
 
 struct wet_chosen {
 	bool executed;
-	double step_ns;		   /* of a value that is executed again */
+	double step_ns;			 /* of a value that is executed again */
 	uint64_t stored, executed_bytes; /* what either takes; stored: 0 if nobody asked */
 };
 

@@ -74,7 +74,7 @@ struct wet_file {
 	uint32_t *order; /* of a node: which of its values stands in each place of its groups */
 	uint32_t *next;
 	uint32_t n_modules, n_stmts, n_nodes, n_groups, n_edges, n_order, n_next, n_streams;
-	struct again_block *again; /* what values are executed by; none: all are stored */
+	struct again_block *again;     /* what values are executed by; none: all are stored */
 	uint32_t n_again, again_first; /* the first of their streams: again_put.h */
 	uint64_t *code;		       /* addresses of its pages */
 	uint32_t n_code;

@@ -90,7 +90,7 @@ static void put_node(struct bytes *to, const struct wet_node *n, const struct we
 	bytes_put_varint(to, n->n_groups);
 	for (uint32_t i = 0; i < n->n_groups; i++) {
 		bytes_put_varint(to, n->groups[i].width);
-		bytes_put_varint(to, n->groups[i].executed	  ? WET_VALUES_EXECUTED
+		bytes_put_varint(to, n->groups[i].executed	? WET_VALUES_EXECUTED
 				     : n->groups[i].n_uvals > 1 ? WET_VALUES_STORED
 								: WET_VALUES_ONE);
 	}

@@ -142,9 +142,8 @@ static __attribute__((noinline)) struct page *find_page(struct noting *n, uint64
 {
 	struct page **slot = slot_of(n, number);
 	if (!*slot) {
-		struct page *page = 2 * n->n_pages < n->n_slots || grow(n)
-					    ? calloc(1, sizeof(*page))
-					    : NULL;
+		struct page *page =
+			2 * n->n_pages < n->n_slots || grow(n) ? calloc(1, sizeof(*page)) : NULL;
 		if (!page) {
 			n->no_memory = true;
 			return NULL;
@@ -261,7 +260,8 @@ static void add_code(struct noting *n, uint64_t addr)
 		n->no_memory = true;
 }
 
-static const struct known_block *block_of(struct noting *n, struct value_machine *m, uint32_t number)
+static const struct known_block *block_of(struct noting *n, struct value_machine *m,
+					  uint32_t number)
 {
 	while (n->known.n <= number)
 		if (!VEC_PUSH(&n->known, (struct known_block){0})) {
@@ -283,8 +283,8 @@ static const struct known_block *block_of(struct noting *n, struct value_machine
 		/* Of a vector register the whole is the result. */
 		for (int a = 0; a < insn->n_access; a++)
 			if (insn->access[a].kind == VALUE_ACCESS_VEC && insn->access[a].write)
-				reads |= (((uint64_t)1 << VALUE_BIT_VEC |
-					   (uint64_t)1 << VALUE_BIT_HIGH)
+				reads |= (((uint64_t)1 << VALUE_BIT_VEC | (uint64_t)1
+										  << VALUE_BIT_HIGH)
 					  << insn->access[a].reg) &
 					 ~value_insn_defines(insn);
 		k->needs |= reads & ~k->defines;
@@ -395,8 +395,7 @@ static bool execute_second(struct noting *n, uint64_t insns, const uint64_t *res
 {
 	n->trace.n_blocks = n->trace.n_addresses = n->trace.n_results = 0;
 	return again_processor_run(n->second, insns, &n->trace, NULL, NULL) &&
-	       n->trace.n_results == n_results &&
-	       !memcmp(n->trace.results, results, 8 * n_results);
+	       n->trace.n_results == n_results && !memcmp(n->trace.results, results, 8 * n_results);
 }
 
 static void step_ran(struct noting *n, struct value_machine *m, const struct value_trace *t)
@@ -530,7 +529,7 @@ bool noting_failed(const struct noting *n)
 
 bool noting_result(struct noting *n, struct noted *out)
 {
-	*out = (struct noted){n->done.at,	  n->done.n,   n->code.at, n->code_bytes.data,
-			      n->code.n, n->told, n->steps};
+	*out = (struct noted){n->done.at, n->done.n, n->code.at, n->code_bytes.data,
+			      n->code.n,  n->told,   n->steps};
 	return !n->unfit && !n->no_memory;
 }

@@ -199,7 +199,8 @@ static int run(struct packing *p, wet_packed_fn *take, void *ctx)
 	return err;
 }
 
-int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, void *ctx, double steps[2])
+int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, void *ctx,
+	     double steps[2])
 {
 	struct packing *p = calloc(1, sizeof(*p));
 	struct wet_packer *first = wet_packer_new();

@@ -16,6 +16,7 @@ typedef int wet_packed_fn(void *ctx, enum wet_stream_of of, enum wet_store store
 
 /* Returns 0, -ENOMEM, or what @take said; ns of a step of a predictor and of a block to @steps.
  * @values: only those of groups with more than one tuple. */
-int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, void *ctx, double steps[2]);
+int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, void *ctx,
+	     double steps[2]);
 
 #endif

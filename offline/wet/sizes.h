@@ -36,8 +36,8 @@ struct wet_sizes {
 	bool walk_right;	      /* it was the control flow, both ways */
 };
 
-/* Compresses all streams; @sink may be NULL. @noted: values are executed again, or NULL. 0, -ENOMEM,
- * or what the sink said. */
+/* Compresses all streams; @sink may be NULL. @noted: values are executed again, or NULL. 0,
+ * -ENOMEM, or what the sink said. */
 int wet_sizes_of(const struct wet_graph *graph, const struct noted *noted,
 		 const struct wet_sink *sink, struct wet_sizes *out);
 

@@ -51,8 +51,8 @@ static int read_counts(struct wet_values *v)
 		const uint32_t *from = v->before + i * n;
 		for (uint64_t k = 0; k < n && !err; k++) {
 			uint64_t more = 0;
-			if (in.at < in.end && (!cursor_varint(&in, &more) ||
-					       more > f->nodes[k].executions - from[k]))
+			if (in.at < in.end &&
+			    (!cursor_varint(&in, &more) || more > f->nodes[k].executions - from[k]))
 				err = -EBADMSG;
 			v->before[(i + 1) * n + k] = from[k] + (uint32_t)more;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* values.h: values of a WET file that are executed again (again.h): by the timestamp of an execution
- * of a node, in any order. A block at a time is held, so that going on in either direction costs the
- * same; one that was not held is executed first. */
+/* values.h: values of a WET file that are executed again (again.h): by the timestamp of an
+ * execution of a node, in any order. A block at a time is held, so that going on in either
+ * direction costs the same; one that was not held is executed first. */
 #ifndef OFFLINE_WET_VALUES_H
 #define OFFLINE_WET_VALUES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* fuzz_wet.c: any bytes as a WET file, with a checksum that fits. It is refused, or each of its
  * streams that can be opened gives as many values as it says, and the same ones backward; and is
- * gone to wherever it says that it has values. What it says is to be executed again is: that ends, and
- * is the same in either direction. */
+ * gone to wherever it says that it has values. What it says is to be executed again is: that ends,
+ * and is the same in either direction. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -59,8 +59,8 @@ static void help(void)
 	     "what missed\n                         its cache: Table 4\n"
 	     "      --control          who decided that an instruction was executed, among the "
 	     "dependences\n"
-	     "      --streams stored|executed   values are stored, or computed again by executing "
-	     "the\n                         window (what takes less)\n"
+	     "      --streams stored|executed|best   values are stored, or are computed again by "
+	     "executing\n                         the window, or what takes less (stored)\n"
 	     "  -o, --output FILE      write it there\n\n"
 	     "Of a FILE that was written so (without any: the tables):\n"
 	     "      --stats            the tables\n"
@@ -207,7 +207,8 @@ static int compress(const struct wet_options *o, struct wet_graph *graph, struct
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (fd >= 0 && !out)
 		close(fd);
-	int err = out ? wet_file_write(graph, by, &places, made->partial, out, &made->sizes) : -errno;
+	int err =
+		out ? wet_file_write(graph, by, &places, made->partial, out, &made->sizes) : -errno;
 	if (out && fclose(out) && !err)
 		err = -errno;
 	return err ? pugmark_diag_set(diag, err, o->output, PUGMARK_NO_OFFSET, "cannot write: %s",
@@ -401,16 +402,24 @@ static int ask(struct wet_options *o, struct pugmark_diag *diag)
 	return err ? err : partial;
 }
 
-static const struct option options[] = {
-	{"window", required_argument, NULL, 'w'}, {"control", no_argument, NULL, 'c'},
-	{"machine", no_argument, NULL, 'm'},	  {"output", required_argument, NULL, 'o'},
-	{"stats", no_argument, NULL, 's'},	  {"blocks", no_argument, NULL, 'b'},
-	{"values", required_argument, NULL, 'v'}, {"depends", required_argument, NULL, 'd'},
-	{"streams", required_argument, NULL, 'S'},
-	{"times", required_argument, NULL, 't'},  {"backward", no_argument, NULL, 'B'},
-	{"limit", required_argument, NULL, 'l'},  {"format", required_argument, NULL, 'f'},
-	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"window", required_argument, NULL, 'w'},
+					{"control", no_argument, NULL, 'c'},
+					{"machine", no_argument, NULL, 'm'},
+					{"output", required_argument, NULL, 'o'},
+					{"stats", no_argument, NULL, 's'},
+					{"blocks", no_argument, NULL, 'b'},
+					{"values", required_argument, NULL, 'v'},
+					{"depends", required_argument, NULL, 'd'},
+					{"streams", required_argument, NULL, 'S'},
+					{"times", required_argument, NULL, 't'},
+					{"backward", no_argument, NULL, 'B'},
+					{"limit", required_argument, NULL, 'l'},
+					{"format", required_argument, NULL, 'f'},
+					{"help", no_argument, NULL, 'h'},
+					{NULL, 0, NULL, 0}};
 const struct command_words wet_words = {.options = options, .letters = ":o:h", .writes = "output"};
+
+static const char *const hows[] = {"stored", "executed", "best"};
 
 static int take_option(struct wet_options *o, int opt)
 {
@@ -445,10 +454,10 @@ static int take_option(struct wet_options *o, int opt)
 		return 0;
 	case 'S':
 		o->streams = true;
-		o->how = !strcmp(optarg, "stored") ? WET_STORED : WET_EXECUTED;
-		if (o->how == WET_EXECUTED && strcmp(optarg, "executed") != 0)
-			return command_usage("wet", "no streams '%s' (stored, executed)", optarg);
-		return 0;
+		for (o->how = WET_STORED; o->how <= WET_BEST; o->how++)
+			if (!strcmp(optarg, hows[o->how]))
+				return 0;
+		return command_usage("wet", "no streams '%s' (stored, executed, best)", optarg);
 	case 't':
 		if (!read_range(optarg, &o->asked.from, &o->asked.to))
 			return command_usage("wet", "--times: '%s' is no FROM:TO", optarg);

@@ -93,8 +93,8 @@ struct at_node {
 	struct wet_cursor *times, *pattern; /* pattern NULL: always the first tuple */
 	uint64_t next;			    /* timestamp of the next execution; 0: none */
 	uint64_t execution;		    /* its number */
-	uint32_t n_values, first_value; /* of the node's */
-	bool executed;			/* by values, and not from the streams */
+	uint32_t n_values, first_value;	    /* of the node's */
+	bool executed;			    /* by values, and not from the streams */
 	struct wet_cursor *uvals[8];
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_wet_again.c: blocks of instructions that are executed again: their results are those that
- * arithmetic says, from any block on and in any order; bytes that are cut or changed are refused. */
+ * arithmetic says, from any block on and in any order; bytes that are cut or changed are refused.
+ */
 #include "offline/wet/again.h"
 
 #include <errno.h>
