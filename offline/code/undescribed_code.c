@@ -38,6 +38,8 @@ struct undescribed {
 	VEC(uint64_t) stack;	 /* addresses of the walk */
 	VEC(struct pugmark_insn) insns;
 	struct rankmap covered; /* every byte that one of insns covers */
+	struct rankmap by_data; /* of those, what only words of data lead to */
+	bool from_data;		/* so is what is walked now */
 	VEC(struct clash) clashes;
 	bool stray;	    /* the walk met bytes that do not decode */
 	uint32_t undo_left; /* instructions of wrong guesses to take back before giving up */
@@ -198,8 +200,11 @@ static int walk_run(struct builder *b, struct undescribed *u, uint64_t addr)
 		if (note_named(b, u, &refs, addr))
 			return -ENOMEM;
 		rankmap_set(&b->starts, off);
-		for (uint8_t i = 0; i < insn.len; i++)
+		for (uint8_t i = 0; i < insn.len; i++) {
 			rankmap_set(&u->covered, off + i);
+			if (u->from_data)
+				rankmap_set(&u->by_data, off + i);
+		}
 		if (insn.kind == PUGMARK_INSN_JMP_IND && push_table(b, u))
 			return -ENOMEM;
 		if (insn_ends_block(&insn))
@@ -217,9 +222,27 @@ static void undo(struct builder *b, struct undescribed *u, uint32_t n_insns)
 	while (u->insns.n > n_insns) {
 		struct pugmark_insn *insn = &u->insns.at[--u->insns.n];
 		b->starts.bits[insn->off / 64] &= ~(UINT64_C(1) << (insn->off % 64));
-		for (uint64_t off = insn->off; off < insn->off + insn->len; off++)
+		for (uint64_t off = insn->off; off < insn->off + insn->len; off++) {
 			u->covered.bits[off / 64] &= ~(UINT64_C(1) << (off % 64));
+			u->by_data.bits[off / 64] &= ~(UINT64_C(1) << (off % 64));
+		}
 	}
+}
+
+/* Of the clashes of a guess that is taken back, from @first on, keeps those with what words of data
+ * led to, if code named the guess: then that is no better, and neither may be probed. */
+static void keep_clashes(const struct builder *b, struct undescribed *u, uint32_t first)
+{
+	uint32_t n = first;
+	for (uint32_t i = first; i < u->clashes.n && !u->from_data; i++) {
+		struct clash clash = u->clashes.at[i];
+		bool keep = false;
+		for (uint8_t k = 0; k < clash.len; k++)
+			keep |= rankmap_has(&u->by_data, clash.addr + k - b->text_addr);
+		if (keep)
+			u->clashes.at[n++] = clash;
+	}
+	u->clashes.n = n;
 }
 
 static int walk_start(struct builder *b, struct undescribed *u, struct start start)
@@ -236,7 +259,7 @@ static int walk_start(struct builder *b, struct undescribed *u, struct start sta
 		u->todo.n = n_todo;
 		u->named.n = n_named;
 		u->leas.n = n_leas;
-		u->clashes.n = n_clashes;
+		keep_clashes(b, u, n_clashes);
 		return 0;
 	}
 	if (!err && is_insn_start(b, start.addr) && !VEC_PUSH(&b->undescribed_starts, start.addr))
@@ -460,7 +483,9 @@ static void drop_returns(struct builder *b)
 int undescribed_find(struct builder *b)
 {
 	struct undescribed u = {.undo_left = MAX_UNDO};
-	int err = rankmap_init(&u.covered, b->starts.n_bits) ? add_named_starts(b, &u) : -ENOMEM;
+	bool room = rankmap_init(&u.covered, b->starts.n_bits) &&
+		    rankmap_init(&u.by_data, b->starts.n_bits);
+	int err = room ? add_named_starts(b, &u) : -ENOMEM;
 	if (!err)
 		err = walk_all(b, &u);
 	/* Without relocations a word of data may be a number, or letters, that look like an address
@@ -469,10 +494,13 @@ int undescribed_find(struct builder *b)
 	 * already. */
 	if (!err && !elf_image_is_pie(b->image))
 		err = walk_named(b, &u, true);
+	u.from_data = !elf_image_is_pie(b->image);
 	for (uint32_t align = MAX_ALIGN; align && !err; align /= 2)
 		err = walk_pointers(b, &u, align);
+	u.from_data = false;
 	if (!err)
 		err = walk_named(b, &u, false);
+	u.from_data = true;
 	if (!err && !elf_image_is_pie(b->image))
 		err = walk_unaligned(b, &u);
 	if (!err)
@@ -483,6 +511,7 @@ int undescribed_find(struct builder *b)
 	if (!err)
 		drop_returns(b);
 	rankmap_deinit(&u.covered);
+	rankmap_deinit(&u.by_data);
 	VEC_FREE(&u.todo);
 	VEC_FREE(&u.clashes);
 	VEC_FREE(&u.named);

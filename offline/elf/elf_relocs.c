@@ -203,6 +203,29 @@ static void read_tables(struct gather *g)
 	}
 }
 
+/* How many of the @n bytes are letters and the like; -1: some are neither that nor what separates
+ * strings. */
+static int letters(const uint8_t *bytes, uint64_t n)
+{
+	int found = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		bool letter = bytes[i] >= ' ' && bytes[i] <= '~';
+		if (!letter && bytes[i] && !(bytes[i] >= '\a' && bytes[i] <= '\r'))
+			return -1;
+		found += letter;
+	}
+	return found;
+}
+
+/* Whether the word at @at is the end of a string, behind others: where text is large, its three
+ * last letters read as an address of code, and mostly one in the midst of an instruction. */
+static bool ends_string(const uint8_t *bytes, uint64_t at)
+{
+	enum { BEFORE = 16, ENOUGH = 4, LAST = 3 };
+	uint64_t before = at < BEFORE ? at : BEFORE;
+	return letters(bytes + at, 8) == LAST && letters(bytes + at - before, before) >= ENOUGH;
+}
+
 /* Every aligned word of [addr, addr + len) that points into code. */
 static void read_words(struct gather *g, uint64_t addr, uint64_t len)
 {
@@ -211,7 +234,7 @@ static void read_words(struct gather *g, uint64_t addr, uint64_t len)
 	uint64_t low = code[0].addr, span = code[g->image->n_code - 1].end - low;
 	for (uint64_t at = -addr & 7; at + 8 <= len && !g->no_memory; at += 8) {
 		uint64_t value = elf_u64(bytes + at);
-		if (value - low < span)
+		if (value - low < span && !ends_string(bytes, at))
 			add_slot(g, addr + at, value);
 	}
 }

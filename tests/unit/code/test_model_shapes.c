@@ -137,6 +137,35 @@ static void a_word_of_data_displaces_no_function_that_a_lea_names(void **state)
 	pugmark_model_free(m);
 }
 
+/* Letters that read as an address where a function of a large text may be: to probe what they lead
+ * to would change an instruction in its middle. */
+static void the_end_of_a_string_leads_to_no_function(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = compiled("gcc", "-no-pie", "ends_string.S");
+	const struct pugmark_func *main = func_of(m, "main");
+	uint64_t named = (main->addr | 4095) + 1 + 30; /* as the file lays it out */
+	check_model(m);
+	uint32_t func = pugmark_model_func_at(m, named);
+	assert_int_not_equal(func, PUGMARK_NONE);
+	assert_int_equal(m->funcs[func].addr, named);
+	assert_int_equal(pugmark_model_func_at(m, named + 2), func);
+	pugmark_model_free(m);
+}
+
+/* Where code and a word of data name two readings of the same bytes, neither is probed. */
+static void of_two_readings_neither_is_probed(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = compiled("gcc", "-no-pie -DNUMBER", "ends_string.S");
+	uint64_t named = (func_of(m, "main")->addr | 4095) + 1 + 30;
+	check_model(m);
+	uint32_t block = pugmark_model_block_at(m, named + 2);
+	assert_int_not_equal(block, PUGMARK_NONE);
+	assert_int_equal(m->insns[m->blocks[block].insn].probe, PUGMARK_PROBE_REFUSED);
+	pugmark_model_free(m);
+}
+
 /* Where some paths show a base and others do not, the base is what may be one. */
 static void a_table_is_found_by_an_address_taken_before_the_loop(void **state)
 {
@@ -515,6 +544,8 @@ int main(void)
 		cmocka_unit_test(an_index_may_be_cleared_with_and),
 		cmocka_unit_test(
 			a_jump_behind_a_push_is_a_call_where_code_alone_names_what_is_behind),
+		cmocka_unit_test(the_end_of_a_string_leads_to_no_function),
+		cmocka_unit_test(of_two_readings_neither_is_probed),
 		cmocka_unit_test(a_table_is_found_by_an_address_taken_before_the_loop),
 		cmocka_unit_test(a_table_is_found_by_an_address_that_many_paths_take),
 		cmocka_unit_test(a_table_for_each_value_of_a_byte_is_whole),
