@@ -82,6 +82,23 @@ static void start_page(struct followed *f, uint64_t addr)
 		stepped_write(&f->p, addr, now, sizeof(now));
 }
 
+/* What the loader leaves in the registers that a program may not count on is whatever it computed
+ * last, from random bytes too. */
+static void start_registers(struct followed *f)
+{
+	static const uint8_t left[] = {VALUE_RAX, VALUE_RCX, VALUE_RSI, VALUE_RDI, 8, 9, 10, 11};
+	const struct value_state *s = value_machine_state(f->machine);
+	stepped_general(&f->p);
+	for (size_t i = 0; i < sizeof(left); i++) {
+		if (value_machine_known(f->machine)->inexact >> left[i] & 1 ||
+		    stepped_gpr(&f->p, left[i]) == s->gpr[left[i]])
+			continue;
+		f->start_bytes += 8;
+		stepped_set_gpr(&f->p, left[i], s->gpr[left[i]]);
+	}
+	stepped_write_registers(&f->p);
+}
+
 void chance_start(struct followed *f)
 {
 	const struct value_region *at;
@@ -90,6 +107,7 @@ void chance_start(struct followed *f)
 		for (uint64_t a = at[i].start; at[i].prot & VALUE_WRITE && a < at[i].end;
 		     a += VALUE_PAGE)
 			start_page(f, a);
+	start_registers(f);
 	if (f->start_bytes > START_MAX)
 		followed_part(f, "%lu bytes of the start are others", f->start_bytes);
 }

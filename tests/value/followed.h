@@ -40,7 +40,8 @@ bool followed_clock(const char *import);
 void followed_part(struct followed *f, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* chance.c. The memory of the process at its start becomes that of the recording. */
+/* chance.c. The memory of the process at its start, and what the loader leaves in registers, become
+ * those of the recording. */
 void chance_start(struct followed *f);
 /* The process is behind a system call: its result becomes that of the next one that was met, if
  * chance may decide it. False: it parts. */
