@@ -142,7 +142,6 @@ xz binary xz -0 -T1 -c
 zstd binary zstd -q --single-thread --no-asyncio -c
 lz4 binary lz4 -q -c
 openssl text openssl dgst -sha3-256
-jq text jq -n [range(300)|.*.]|add
 iconv text iconv -f latin1 -t utf16
 luac5.4 text luac5.4 -l -p in.lua
 as text as --version
