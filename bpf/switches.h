@@ -95,6 +95,7 @@ static __always_inline void note_on(struct capture_state *cs, __u64 order)
 	n->n_words = 0;
 	n->number = cs->number++;
 	n->order = order;
+	n->time_ns = cs->time_ns;
 	cs->is_off = 0;
 	if (bpf_ringbuf_output(&captures, n, __builtin_offsetof(struct capture_note, words),
 			       BPF_RB_NO_WAKEUP))
@@ -182,6 +183,7 @@ static __always_inline void switch_off(struct task_struct *task)
 	}
 	cs->off.task = st->head.task;
 	cs->off.pid = st->head.pid;
+	time_note(cs);
 	cs->off.time_ns = cs->time_ns;
 	note_all(cs->off.words, &regs);
 	cs->off.order = __sync_fetch_and_add(&capture_order, 1);
@@ -204,12 +206,14 @@ static __always_inline void switch_on(struct task_struct *task)
 
 	if (!cs || cs->busy)
 		return;
+	time_note(cs);
 	if (!cs->has_run && !cs->number) {
 		struct pt_regs regs;
 
 		bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task));
 		cs->off.task = st->head.task;
 		cs->off.pid = st->head.pid;
+		cs->off.time_ns = cs->time_ns;
 		note_all(cs->off.words, &regs);
 		cs->off.order = cs->off.words[17] = 0;
 		cs->off.ip = regs.ip;
