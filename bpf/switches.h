@@ -86,29 +86,24 @@ static __always_inline void note_off(struct capture_state *cs)
 		count(&capture_counters.lost);
 }
 
+/* Of its own memory: a hit may be preempted here, and cs->off is filled then. */
 static __always_inline void note_on(struct capture_state *cs, __u64 order)
 {
-	struct capture_note *n = &cs->off;
+	struct capture_note *n = &cs->on;
 
+	cs->is_off = 0;
 	records_send(cs, BPF_RB_NO_WAKEUP);
 	n->kind = RING_CAPTURE_ON;
+	n->task = cs->off.task;
+	n->pid = cs->off.pid;
+	n->place = ~0u;
 	n->n_words = 0;
 	n->number = cs->number++;
 	n->order = order;
 	n->time_ns = cs->time_ns;
-	cs->is_off = 0;
 	if (bpf_ringbuf_output(&captures, n, __builtin_offsetof(struct capture_note, words),
 			       BPF_RB_NO_WAKEUP))
 		count(&capture_counters.lost);
-}
-
-/* The current task runs, whatever was told of it. */
-static __always_inline void switch_untold(struct capture_state *cs)
-{
-	__u64 *last = switched_last();
-
-	if (cs->is_off == OFF_TOLD && last)
-		note_on(cs, *last);
 }
 
 /* The hit is over in whose midst it may have lost the processor. */
@@ -119,6 +114,19 @@ static __always_inline void switch_after_hit(struct capture_state *cs)
 		return;
 	note_off(cs);
 	note_on(cs, __sync_fetch_and_add(&capture_order, 1));
+}
+
+/* The current task runs, whatever was told of it. That is as a hit: it may be preempted here. */
+static __always_inline void switch_untold(struct capture_state *cs)
+{
+	__u64 *last = switched_last();
+	__u64 order = last ? *(volatile __u64 *)last : 0;
+
+	cs->busy = 1;
+	barrier();
+	if (cs->is_off == OFF_TOLD && last)
+		note_on(cs, order);
+	switch_after_hit(cs);
 }
 
 /* An instruction that is executed elsewhere for a probe is told as where it stands, and without the
@@ -169,7 +177,8 @@ static __always_inline void switch_off(struct task_struct *task)
 
 	if (!cs || cs->entered)
 		return;
-	switch_untold(cs);
+	if (!cs->busy)
+		switch_untold(cs);
 	if (cs->is_off)
 		return;
 	struct pt_regs regs;

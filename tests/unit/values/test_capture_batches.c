@@ -230,12 +230,34 @@ static void test_lengths_are_not_trusted(void **state)
 	}
 }
 
+/* It is none that is missing, and the next one is as far behind it as it says. */
+static void test_a_number_that_comes_twice(void **state)
+{
+	(void)state;
+	struct captures_iter *iter;
+
+	begin();
+	add_call(1);
+	number--;
+	add_call(2);
+	number++;
+	add_call(3);
+	send();
+	struct captures *captures = read_back(&iter);
+	assert_call(iter, 1, 0);
+	assert_call(iter, 2, 0);
+	assert_lost(iter, 1);
+	assert_call(iter, 3, 0);
+	end(captures, iter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranges_outlive_their_batch),
 		cmocka_unit_test(test_what_is_missing_is_lost),
 		cmocka_unit_test(test_lengths_are_not_trusted),
+		cmocka_unit_test(test_a_number_that_comes_twice),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -277,7 +277,7 @@ static void add_lost(struct capture_writer *w, struct capture_task *t, uint64_t 
 static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t number,
 		      uint64_t order, uint64_t time_ns)
 {
-	if (number != t->ring_number)
+	if (number > t->ring_number)
 		add_lost(w, t, number - t->ring_number, order, time_ns);
 }
 
