@@ -8,34 +8,29 @@
 
 /* --- up to when ------------------------------------------------------------------------------ */
 
-struct owned_span {
-	struct span span;
-	size_t owner;
-};
-
 static int by_from(const void *a, const void *b)
 {
-	const struct owned_span *x = a, *y = b;
-	return x->span.from < y->span.from ? -1 : x->span.from > y->span.from;
+	const struct span *x = a, *y = b;
+	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static bool add_span(struct owned_span **list, size_t *n, struct span span, size_t owner)
+static bool add_span(struct span **list, size_t *n, struct span span)
 {
 	enum { EACH = 4096 };
 	if (*n % EACH == 0) {
-		struct owned_span *more = realloc(*list, (*n + EACH) * sizeof(*more));
+		struct span *more = realloc(*list, (*n + EACH) * sizeof(*more));
 		if (!more)
 			return false;
 		*list = more;
 	}
-	(*list)[(*n)++] = (struct owned_span){span, owner};
+	(*list)[(*n)++] = span;
 	return true;
 }
 
 /* The first moment at which two are awake. False: memory is out. */
 static bool find_clear(struct value_threads *t)
 {
-	struct owned_span *list = NULL;
+	struct span *list = NULL;
 	size_t n = 0;
 	bool fine = true;
 	for (size_t i = 0; fine && i < t->n; i++) {
@@ -44,19 +39,19 @@ static bool find_clear(struct value_threads *t)
 		struct span span;
 		for (uint64_t k = 0; fine && k < records->n; k++)
 			if (value_waking_next(&waking, kept_records_at(records, k), &span))
-				fine = add_span(&list, &n, span, i);
+				fine = add_span(&list, &n, span);
 		if (fine && waking.awake)
-			fine = add_span(&list, &n, (struct span){waking.since, UINT64_MAX}, i);
+			fine = add_span(&list, &n, (struct span){waking.since, UINT64_MAX});
 	}
 	if (n)
 		qsort(list, n, sizeof(*list), by_from);
 	uint64_t to = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (i && list[i].span.from < to) {
-			t->clear = t->clear < list[i].span.from ? t->clear : list[i].span.from;
+		if (i && list[i].from < to) {
+			t->clear = t->clear < list[i].from ? t->clear : list[i].from;
 			break;
 		}
-		to = list[i].span.to > to ? list[i].span.to : to;
+		to = list[i].to > to ? list[i].to : to;
 	}
 	free(list);
 	return fine;
@@ -98,8 +93,12 @@ static int make_others(struct value_threads *t, struct value_run *run,
 	const uint32_t *tasks = captures_tasks(run->replay->captures, &n);
 	t->at = calloc(n + (size_t)1, sizeof(struct value_run *));
 	t->tids = calloc(n + (size_t)1, sizeof(*t->tids));
-	if (!t->at || !t->tids)
+	if (!t->at || !t->tids) {
+		free(t->at);
+		free(t->tids);
+		t->at = NULL;
 		return -ENOMEM;
+	}
 	t->at[0] = run;
 	t->tids[0] = self->tid;
 	t->n = 1;
