@@ -298,20 +298,19 @@ int value_run_make(struct value_replay *replay, uint32_t task, struct value_run 
 
 bool value_run_forks(const struct capture *c)
 {
-	enum { SYS_CLONE = 56, SYS_FORK = 57, SYS_VFORK = 58, SYS_CLONE3 = 435 };
 	return c && c->kind == CAPTURE_KERNEL &&
-	       (c->nr == SYS_CLONE || c->nr == SYS_FORK || c->nr == SYS_VFORK ||
-		c->nr == SYS_CLONE3);
+	       (c->nr == SYS_clone || c->nr == SYS_fork || c->nr == SYS_vfork ||
+		c->nr == SYS_clone3);
 }
 
 /* A new thread has the stack and the thread pointer that the call gave it. */
 void value_run_take_thread(struct value_run *run, struct value_memory *memory,
 			   const struct capture *c)
 {
-	enum { SYS_CLONE = 56, SETTLS = 0x80000, CLEARTID = 0x200000 };
+	enum { SETTLS = 0x80000, CLEARTID = 0x200000 };
 	enum { FLAGS = 0, CHILD_TID = 2, STACK = 5, STACK_BYTES = 6, TLS = 7 };
 	uint64_t args[8] = {0}; /* struct clone_args, linux/sched.h */
-	if (c->nr == SYS_CLONE) {
+	if (c->nr == SYS_clone) {
 		args[FLAGS] = c->args[0];
 		args[STACK] = c->args[1];
 		args[CHILD_TID] = c->args[3];
