@@ -55,7 +55,8 @@ struct supposition {
 
 /* A call that a model does, in which the task has lost the processor; sp 0: none. */
 struct torn_call {
-	uint64_t sp, hash;
+	uint64_t sp, hash; /* of what it would have written and returned then */
+	bool changed;	   /* that was no longer so when it lost it once more */
 };
 
 /* A moment of a run. Lists are copies. */

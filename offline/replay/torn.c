@@ -242,7 +242,11 @@ enum value_torn value_run_torn(struct value_run *run, const char *name)
 		return VALUE_TORN_UNSURE;
 	}
 	doubt(run, &w);
-	run->torn = (struct torn_call){value_machine_state(run->machine)->gpr[VALUE_RSP], hash};
+	uint64_t sp = value_machine_state(run->machine)->gpr[VALUE_RSP];
+	if (run->torn.sp == sp) /* once more: the first part was read before the others were first */
+		run->torn.changed |= run->torn.hash != hash;
+	else
+		run->torn = (struct torn_call){.sp = sp, .hash = hash};
 	run->next++;
 	value_run_agreed(run, c);
 	value_run_ranges(run, c);
@@ -258,7 +262,7 @@ int value_run_model(struct value_run *run, const char *name)
 	if (!run->torn.sp || run->torn.sp != sp)
 		return import_model(name, run->machine);
 	int err = do_model(run, name, &w);
-	if (!err && hash_of(run, &w) != run->torn.hash) {
+	if (!err && (run->torn.changed || hash_of(run, &w) != run->torn.hash)) {
 		doubt(run, &w);
 		value_doubt(run->machine, (uint64_t)1 << VALUE_RAX);
 	}
