@@ -2,10 +2,11 @@
 /* replay_impl.h: what the files of a replay share. replay.c leads the evaluator through traced
  * code, library.c through that of libraries, outside.c from record to record where nothing is
  * executed; calls.c keeps the calls that are open between them, records.c applies records,
- * own_code.c knows what is code, neighbours.c and threads.c what other
- * threads do, turned.c answers runs that go another way, replay_open.c begins
- * runs, snapshots.c keeps their states, seek.c goes to any instruction and moments.c to any moment
- * of the order over all tasks. */
+ * own_code.c knows what is code, neighbours.c and threads.c what other threads do, switches.c where
+ * the task lost the processor, torn.c in which call and strings.c in which turn, turned.c answers
+ * runs that go another way, replay_open.c begins runs, snapshots.c keeps their states, seek.c goes
+ * to any instruction, moments.c to any moment of the order over all tasks and moment.c to one for a
+ * look. */
 #ifndef OFFLINE_REPLAY_REPLAY_IMPL_H
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
 
@@ -333,6 +334,17 @@ int value_run_library(struct value_run *run);
 bool value_run_recall(void *run, unsigned reg, uint64_t said, uint64_t *value);
 /* xsavec, xrstor: they are executed here, and true is returned. */
 bool value_run_vectors(struct value_run *run, const struct value_insn *insn);
+
+/* moment.c: a moment of the run that it goes back to soon, which gives it up. */
+struct value_moment {
+	struct value_state state;
+	struct value_known known;
+	enum value_side side;
+	uint64_t count, assumed, unknown;
+	struct value_snapshot memory;
+};
+void value_moment_keep(struct value_run *run, struct value_moment *out);
+void value_moment_go_back(struct value_run *run, struct value_moment *to);
 
 /* torn.c: at a function that the model @name does, before a record of a loss of the processor:
  * whether that was in this call. HERE: the record is taken, and the place is met once more. */

@@ -37,22 +37,10 @@ static bool comes_back_changed(struct value_run *run, const struct capture *here
 
 static bool is_ambiguous(struct value_run *run, const struct capture *here)
 {
-	struct value_machine *m = run->machine;
-	struct value_state state = *value_machine_state(m);
-	struct value_known known = *value_machine_known(m);
-	enum value_side side = value_machine_side_now(m);
-	uint64_t assumed, unknown, count = value_machine_count(m);
-	value_machine_inexact(m, &assumed, &unknown);
-	struct value_snapshot memory = value_memory_snapshot(&run->memory);
-	bool changed = comes_back_changed(run, here, &memory);
-	value_memory_restore(&run->memory, &memory);
-	value_memory_forget(&run->memory, &memory);
-	value_machine_side(m, side);
-	*value_machine_state(m) = state;
-	*value_machine_known(m) = known;
-	value_machine_set_count(m, count);
-	value_machine_set_inexact(m, assumed, unknown);
-	value_machine_supposed(m);
+	struct value_moment now;
+	value_moment_keep(run, &now);
+	bool changed = comes_back_changed(run, here, &now.memory);
+	value_moment_go_back(run, &now);
 	return changed;
 }
 

@@ -94,36 +94,6 @@ static void doubt(struct value_run *run, const struct written *w)
 		value_memory_set_quality(&run->memory, w->at[i].addr, w->at[i].len, VALUE_ASSUMED);
 }
 
-/* A moment of the run that it goes back to soon. */
-struct moment {
-	struct value_state state;
-	struct value_known known;
-	uint64_t count, assumed, unknown;
-	struct value_snapshot memory;
-};
-
-static void keep(struct value_run *run, struct moment *out)
-{
-	struct value_machine *m = run->machine;
-	out->state = *value_machine_state(m);
-	out->known = *value_machine_known(m);
-	out->count = value_machine_count(m);
-	value_machine_inexact(m, &out->assumed, &out->unknown);
-	out->memory = value_memory_snapshot(&run->memory);
-}
-
-static void go_back(struct value_run *run, struct moment *to)
-{
-	struct value_machine *m = run->machine;
-	value_memory_restore(&run->memory, &to->memory);
-	value_memory_forget(&run->memory, &to->memory);
-	*value_machine_state(m) = to->state;
-	*value_machine_known(m) = to->known;
-	value_machine_set_count(m, to->count);
-	value_machine_set_inexact(m, to->assumed, to->unknown);
-	value_machine_supposed(m);
-}
-
 /* 1: this call was left by the processor where @c says; 0: it was not; else that cannot be told. It
  * returns to an address that nothing else has. */
 static int look(struct value_run *run, const struct capture *c)
@@ -216,27 +186,25 @@ enum value_torn value_run_torn(struct value_run *run, const char *name)
 {
 	const struct capture *c = value_run_record(run);
 	struct written w;
-	struct moment before;
-	keep(run, &before);
+	struct value_moment before;
+	value_moment_keep(run, &before);
 	int found = look(run, c);
-	go_back(run, &before);
+	value_moment_go_back(run, &before);
 	if (found < 0 && !may_come_by(run, c))
 		found = 0;
 	if (found < 0) {
-		enum value_side side = value_machine_side_now(run->machine);
-		keep(run, &before);
+		value_moment_keep(run, &before);
 		found = is_the_only_one(run, c, name) ? 1 : found;
-		value_machine_side(run->machine, side);
-		go_back(run, &before);
+		value_moment_go_back(run, &before);
 	}
 	if (found <= 0) {
 		value_machine_met(run->machine);
 		return found ? VALUE_TORN_UNSURE : VALUE_TORN_NOT;
 	}
-	keep(run, &before);
+	value_moment_keep(run, &before);
 	int err = do_model(run, name, &w);
 	uint64_t hash = err ? 0 : hash_of(run, &w);
-	go_back(run, &before);
+	value_moment_go_back(run, &before);
 	if (err) {
 		value_machine_met(run->machine);
 		return VALUE_TORN_UNSURE;
