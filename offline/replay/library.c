@@ -370,7 +370,9 @@ static int at_place(struct value_run *run)
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;
 	}
-	if (value_run_switched(run))
+	bool switched = value_run_switched(run, value_writes_trace(run->writes));
+	value_writes_tell(run->writes, m);
+	if (switched)
 		return run->ended;
 	if (c && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] && c->kind == CAPTURE_SIGNAL) {
 		bool same = true;

@@ -323,16 +323,6 @@ bool value_run_ends(struct value_run *run, const struct capture *c)
 	       (value_run_agrees(run, c) || behind_syscall(run, c->ip));
 }
 
-/* In the midst of a string instruction, which is executed as a whole, its registers are others. */
-uint32_t value_run_told_there(struct value_run *run, const struct capture *c)
-{
-	const uint32_t moved = 1 << VALUE_RCX | 1 << VALUE_RSI | 1 << VALUE_RDI;
-	if (c->kind != CAPTURE_SWITCH)
-		return c->known;
-	const struct value_insn *insn = value_machine_insn(run->machine, c->ip);
-	return c->known & ~(insn && insn->kind == VALUE_INSN_STRING ? moved : 0);
-}
-
 int value_run_expect(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);

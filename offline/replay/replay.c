@@ -36,11 +36,11 @@ static int check(struct value_run *run, const struct capture *c)
 }
 
 /* Rip is at a place. Its record, if it has one, is taken and checked. */
-static int meet_place(struct value_run *run)
+static int meet_place(struct value_run *run, struct value_trace *trace)
 {
 	struct value_state *s = value_machine_state(run->machine);
 	const struct capture *c = value_run_record(run);
-	if (value_run_switched(run))
+	if (value_run_switched(run, trace))
 		return run->ended;
 	bool expected = run->expected == s->rip;
 	if (expected)
@@ -87,9 +87,9 @@ static int meet_place(struct value_run *run)
 	return value_run_ranges(run, c) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
 }
 
-static int at_place(struct value_run *run)
+static int at_place(struct value_run *run, struct value_trace *trace)
 {
-	int stop = meet_place(run);
+	int stop = meet_place(run, trace);
 	if (stop == VALUE_REPLAY_LIMIT)
 		value_run_switched_behind(run);
 	return stop == VALUE_REPLAY_LIMIT ? run->ended : stop;
@@ -199,7 +199,7 @@ static int one_stop(struct value_run *run, uint64_t until, struct value_trace *t
 	case VALUE_STOP_OUTSIDE:
 		return value_run_leave(run);
 	case VALUE_STOP_PLACE:
-		return at_place(run);
+		return at_place(run, trace);
 	case VALUE_STOP_SYSCALL:
 		return value_run_syscall(run);
 	case VALUE_STOP_CHANCE:

@@ -369,15 +369,23 @@ bool value_run_agrees(const struct value_run *run, const struct capture *c);
 bool value_run_ends(struct value_run *run, const struct capture *c);
 int value_run_signal(struct value_run *run, const struct capture *c);
 /* switches.c: whether the task lost the processor at this very moment: that record is taken. The
- * place is met once more then, for what else is recorded there. */
-bool value_run_switched(struct value_run *run);
+ * place is met once more then, for what else is recorded there. @trace as in value_machine_run().
+ */
+bool value_run_switched(struct value_run *run, struct value_trace *trace);
+/* The same behind the record of a place that was met: those are taken, and the place is left,
+ * unless turns of its instruction come before the next of them. */
+void value_run_switched_behind(struct value_run *run);
 /* At a system call, before a record of such a loss: whether it was here, so that the call comes
  * once more. Else it was not found where it was, and who else executed meanwhile is not known. */
 bool value_run_switched_before(struct value_run *run, const struct capture *c);
-/* What the record of a signal or a loss of the processor tells of the registers there. */
+/* strings.c: what the record of a signal or a loss of the processor tells of the registers there,
+ * however many turns of a string instruction were done; whether it may be of this moment; whether
+ * turns were done, or that is not known; does them, and leaves the registers to the record. What is
+ * not known of that is assumed in memory. */
 uint32_t value_run_told_there(struct value_run *run, const struct capture *c);
-/* The same behind the record of a place that was met: those are taken, and the place is left. */
-void value_run_switched_behind(struct value_run *run);
+bool value_run_agrees_there(struct value_run *run, const struct capture *c);
+bool value_run_is_amid(struct value_run *run, const struct capture *c);
+void value_run_do_turns(struct value_run *run, const struct capture *c, struct value_trace *trace);
 void value_run_sigreturn(struct value_run *run, const struct capture *c);
 /* The evaluator is behind a system call. Whether the record @c may be of it: the place, the stack
  * pointer, number and arguments are the same, as far as they are exact. */

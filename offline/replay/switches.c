@@ -17,11 +17,12 @@ static bool comes_back_changed(struct value_run *run, const struct capture *here
 	uint64_t place = s->rip, count = value_machine_count(m);
 	enum value_side other = value_machine_side_now(m) == VALUE_SIDE_TRACED ? VALUE_SIDE_LIBRARY
 									       : VALUE_SIDE_TRACED;
-	if (value_machine_expect(m, place, here->regs, here->known & 0xffff))
+	if (value_machine_expect(m, place, here->regs, value_run_told_there(run, here) & 0xffff))
 		return true;
 	for (;;) {
 		enum value_stop stop = value_machine_run(m, count + LOOK_INSNS, NULL);
-		if (stop == VALUE_STOP_PLACE && s->rip == place && value_run_agrees(run, here))
+		if (stop == VALUE_STOP_PLACE && s->rip == place &&
+		    value_run_agrees_there(run, here))
 			return !value_memory_is_as(&run->memory, memory);
 		bool on = stop == VALUE_STOP_PLACE;
 		if (stop == VALUE_STOP_OUTSIDE && value_machine_has_code(m, s->rip, other)) {
@@ -44,34 +45,40 @@ static bool is_ambiguous(struct value_run *run, const struct capture *here)
 	return changed;
 }
 
-static bool take_switch(struct value_run *run, struct capture *out)
+/* Whether the task lost the processor at this very moment, as the next record says. */
+static bool is_switch(struct value_run *run)
 {
 	const struct value_state *s = value_machine_state(run->machine);
 	const struct capture *c = value_run_record(run);
 	/* In the trap of a probe, of one byte, ip is behind that: also where the probe is gone by
 	 * the time, so that c->trapped does not say so. The place is met then. */
-	if (!c || c->kind != CAPTURE_SWITCH || (c->ip != s->rip && c->ip - 1 != s->rip))
-		return false;
-	struct capture here = *c;
-	here.known = value_run_told_there(run, c);
-	if (!value_run_agrees(run, &here))
-		return false;
-	run->next++;
-	value_run_registers(run, &here);
-	value_run_agreed(run, &here);
-	value_run_ranges(run, &here);
-	*out = here;
-	if (here.order >= CAPTURE_NEVER)
-		run->ended = VALUE_REPLAY_END;
-	return true;
+	return c && c->kind == CAPTURE_SWITCH && (c->ip == s->rip || c->ip - 1 == s->rip) &&
+	       value_run_agrees_there(run, c);
 }
 
-bool value_run_switched(struct value_run *run)
+static void take_switch(struct value_run *run, struct value_trace *trace, struct capture *out)
+{
+	*out = *value_run_record(run);
+	/* Whatever was to be met before the first turn was met. */
+	if (value_run_is_amid(run, out)) {
+		value_run_do_turns(run, out, trace);
+		run->expected = out->ip;
+	}
+	run->next++;
+	value_run_registers(run, out);
+	value_run_agreed(run, out);
+	value_run_ranges(run, out);
+	if (out->order >= CAPTURE_NEVER)
+		run->ended = VALUE_REPLAY_END;
+}
+
+bool value_run_switched(struct value_run *run, struct value_trace *trace)
 {
 	struct value_machine *m = run->machine;
 	struct capture here;
-	if (!take_switch(run, &here))
+	if (!is_switch(run))
 		return false;
+	take_switch(run, trace, &here);
 	/* Which time it was matters to those alone that were executed meanwhile. */
 	if (value_threads_together(run) && !value_run_was_alone(run, here.entered, here.order) &&
 	    is_ambiguous(run, &here))
@@ -82,9 +89,17 @@ bool value_run_switched(struct value_run *run)
 
 void value_run_switched_behind(struct value_run *run)
 {
+	struct value_machine *m = run->machine;
 	struct capture here;
-	while (!run->ended && !run->outside && take_switch(run, &here))
-		;
+	while (!run->ended && !run->outside && is_switch(run)) {
+		/* The others go on before the next turns do: it is met once more for that. */
+		if (value_run_is_amid(run, value_run_record(run))) {
+			run->expected = value_machine_state(m)->rip;
+			value_machine_set_count(m, value_machine_count(m));
+			return;
+		}
+		take_switch(run, NULL, &here);
+	}
 }
 
 /* It lost the processor as it was about to make the call: then that comes once more. Else it did so

@@ -102,14 +102,13 @@ static int look(struct value_run *run, const struct capture *c)
 	const struct value_state *s = value_machine_state(m);
 	const uint64_t nowhere = 0;
 	uint64_t end = value_machine_count(m) + LOOK_INSNS;
-	struct capture here = *c;
-	here.known = value_run_told_there(run, c);
+	const uint16_t known = value_run_told_there(run, c) & 0xffff;
 	if (value_memory_write(&run->memory, s->gpr[VALUE_RSP], &nowhere, sizeof(nowhere),
 			       VALUE_EXACT) ||
-	    value_machine_expect(m, c->ip, here.regs, here.known & 0xffff))
+	    value_machine_expect(m, c->ip, c->regs, known))
 		return -ENOMEM;
 	for (;;) {
-		if (s->rip == c->ip && value_run_agrees(run, &here))
+		if (s->rip == c->ip && value_run_agrees_there(run, c))
 			return 1;
 		enum value_stop stop = value_machine_run(m, end, NULL);
 		if (stop == VALUE_STOP_OUTSIDE && s->rip == nowhere)
@@ -211,7 +210,8 @@ enum value_torn value_run_torn(struct value_run *run, const char *name)
 	}
 	doubt(run, &w);
 	uint64_t sp = value_machine_state(run->machine)->gpr[VALUE_RSP];
-	if (run->torn.sp == sp) /* once more: the first part was read before the others were first */
+	if (run->torn.sp ==
+	    sp) /* once more: the first part was read before the others were first */
 		run->torn.changed |= run->torn.hash != hash;
 	else
 		run->torn = (struct torn_call){.sp = sp, .hash = hash};

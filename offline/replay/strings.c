@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* strings.c: a repeated string instruction that the task was in the midst of when it lost the
+ * processor. Some of its turns were done by then, and the others see what they have written. The
+ * registers there say how many: rcx is less by that number, rsi and rdi have gone that far. */
+#include "offline/replay/replay_impl.h"
+
+enum { DIRECTION = 1 << 10 }; /* of the flags */
+
+static uint32_t moved(const struct value_insn *insn)
+{
+	uint32_t regs = 0;
+	if (!insn || insn->kind != VALUE_INSN_STRING)
+		return 0;
+	for (int i = 0; i < insn->n_access; i++)
+		if (insn->access[i].write && insn->access[i].kind == VALUE_ACCESS_GPR)
+			regs |= 1u << insn->access[i].reg;
+	return regs >> VALUE_RCX & 1 ? regs : 0; /* else it does one turn */
+}
+
+uint32_t value_run_told_there(struct value_run *run, const struct capture *c)
+{
+	return c->kind != CAPTURE_SWITCH
+		       ? c->known
+		       : c->known & ~moved(value_machine_insn(run->machine, c->ip));
+}
+
+/* How far a register goes in one turn. */
+static uint64_t step_of(const struct value_insn *insn, const struct capture *c, unsigned reg)
+{
+	uint64_t size = insn->mem[0].len;
+	return reg == VALUE_RCX || c->flags & DIRECTION ? -(reg == VALUE_RCX ? (uint64_t)1 : size)
+							: size;
+}
+
+enum turns { TURNS_NONE, TURNS_DONE, TURNS_UNKNOWN, TURNS_IMPOSSIBLE };
+
+/* How many turns were done at @c of the instruction that the run is before. */
+static enum turns find_turns(const struct value_run *run, const struct value_insn *insn,
+			     const struct capture *c, uint64_t *turns)
+{
+	static const uint8_t regs[] = {VALUE_RCX, VALUE_RSI, VALUE_RDI};
+	const uint64_t *now = value_machine_state(run->machine)->gpr;
+	const uint32_t of = moved(insn) & c->known;
+	bool found = false;
+	if (!moved(insn) || c->kind != CAPTURE_SWITCH)
+		return TURNS_NONE;
+	if (!(c->known & CAPTURE_FLAGS_KNOWN))
+		return TURNS_UNKNOWN;
+	for (unsigned i = 0; i < sizeof(regs); i++) {
+		unsigned r = regs[i];
+		if (!(of >> r & 1) || value_quality(run->machine, (uint64_t)1 << r))
+			continue;
+		uint64_t step = step_of(insn, c, r), gone = c->regs[r] - now[r];
+		bool back = step >> 63;
+		uint64_t n = (back ? -gone : gone) / (back ? -step : step);
+		if (n * step != gone || (r == VALUE_RCX && n > now[r]) || (found && n != *turns))
+			return TURNS_IMPOSSIBLE;
+		*turns = n;
+		found = true;
+	}
+	return !found ? TURNS_UNKNOWN : *turns ? TURNS_DONE : TURNS_NONE;
+}
+
+bool value_run_agrees_there(struct value_run *run, const struct capture *c)
+{
+	struct capture here = *c;
+	uint64_t turns;
+	here.known = value_run_told_there(run, c);
+	return value_run_agrees(run, &here) &&
+	       (value_machine_state(run->machine)->rip != c->ip ||
+		find_turns(run, value_machine_insn(run->machine, c->ip), c, &turns) !=
+			TURNS_IMPOSSIBLE);
+}
+
+bool value_run_is_amid(struct value_run *run, const struct capture *c)
+{
+	uint64_t turns, ip = value_machine_state(run->machine)->rip;
+	return ip == c->ip &&
+	       find_turns(run, value_machine_insn(run->machine, ip), c, &turns) != TURNS_NONE;
+}
+
+/* With all that it moves as it was when it began, and so many turns to do. */
+static bool do_turns(struct value_run *run, const struct value_insn *insn, const struct capture *c,
+		     uint64_t turns, struct value_trace *trace)
+{
+	struct value_machine *m = run->machine;
+	struct value_state *s = value_machine_state(m);
+	const uint64_t ip = s->rip, end = ip + insn->len;
+	const uint32_t of = moved(insn) & (1u << VALUE_RSI | 1u << VALUE_RDI);
+	if (!insn->computed)
+		return false;
+	for (unsigned r = 0; r < 16; r++)
+		if (of >> r & 1)
+			value_set_gpr(m, r, c->regs[r] - turns * step_of(insn, c, r), VALUE_EXACT);
+	value_set_gpr(m, VALUE_RCX, turns, VALUE_EXACT);
+	s->df = (c->flags & DIRECTION) != 0;
+	value_forget(m, (uint64_t)1 << VALUE_BIT_DF, VALUE_EXACT);
+	value_machine_met(m);
+	enum value_stop stop = value_machine_run(m, value_machine_count(m) + 1, trace);
+	bool done = stop == VALUE_STOP_LIMIT && s->rip == end && !s->gpr[VALUE_RCX];
+	s->rip = ip;
+	value_machine_met(m);
+	return done;
+}
+
+void value_run_do_turns(struct value_run *run, const struct capture *c, struct value_trace *trace)
+{
+	const struct value_insn *insn =
+		value_machine_insn(run->machine, value_machine_state(run->machine)->rip);
+	uint64_t turns;
+	enum turns found = find_turns(run, insn, c, &turns);
+	if (found == TURNS_NONE)
+		return;
+	if (found != TURNS_DONE || !do_turns(run, insn, c, turns, trace))
+		value_memory_assume_all(&run->memory);
+}
