@@ -183,7 +183,7 @@ static bool run_stub(struct value_machine *m, const struct value_op *op)
 		return false;
 	if (use->store && !value_memory_lookup(m->memory, addr + use->len - 1, true))
 		return false;
-	if (use->mxcsr && (s->mxcsr & 0x1f80) != 0x1f80)
+	if (use->mxcsr && ((s->mxcsr & 0x1f80) != 0x1f80 || s->mxcsr & ~VALUE_MXCSR_BITS))
 		return false;
 	if (use->x87 && (s->fx[0] & 0x3f) != 0x3f)
 		return false;
@@ -192,6 +192,8 @@ static bool run_stub(struct value_machine *m, const struct value_op *op)
 	for (unsigned rows = use->tops & s->no_tops; rows; rows &= rows - 1)
 		memset(s->vec[VALUE_TOPS + __builtin_ctz(rows)], 0, VALUE_ROW);
 	s->mxcsr_run = s->mxcsr;
+	if (use->x87) /* the stub loads MXCSR from there, whatever somebody has put there */
+		memcpy(s->fx + VALUE_FX_MXCSR, &s->mxcsr_host, sizeof(s->mxcsr_host));
 	use->fn(s, m->buffer);
 	if (use->mxcsr)
 		s->mxcsr = s->mxcsr_run;

@@ -27,8 +27,6 @@ struct value_machine *value_machine_new(struct value_memory *memory)
 	m->state.mxcsr = m->state.mxcsr_host = 0x1f80;
 	m->state.fx[0] = 0x7f; /* as after fninit */
 	m->state.fx[1] = 0x03;
-	const uint32_t mxcsr = 0x1f80;
-	memcpy(m->state.fx + 24, &mxcsr, 4);
 	value_set_rflags(&m->state, 0x202);
 	return m;
 }

@@ -65,6 +65,9 @@ enum {
 };
 #define VALUE_BITS_ALL (((uint64_t)1 << VALUE_BITS_USED) - 1)
 
+/* The bits of MXCSR that there are: a processor that is to load another one faults. */
+enum { VALUE_MXCSR_BITS = 0xffff, VALUE_FX_MXCSR = 24 /* where it is in FXSAVE */ };
+
 struct value_state {
 	uint64_t gpr[VALUE_GPRS];
 	uint64_t rip;
@@ -77,7 +80,8 @@ struct value_state {
 	 * instruction that wrote the register was one of VEX, or narrower. */
 	uint16_t no_tops;
 	uint8_t vec[VALUE_ROWS][VALUE_ROW] __attribute__((aligned(64)));
-	uint8_t fx[512] __attribute__((aligned(64))); /* FXSAVE; of it the x87 part alone */
+	uint8_t fx[512] __attribute__((aligned(64))); /* FXSAVE; of it the x87 part alone,
+							     without MXCSR */
 };
 
 /* Qualities (memory.h), a byte each; the bit of a register is in @inexact if any of its bytes is

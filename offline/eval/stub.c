@@ -535,14 +535,14 @@ static void write_after(struct writer *w, const struct needs *n)
 		put_word(w, n, 1, no_tops, n->no_tops);
 	if (n->tops)
 		put_word(w, n, 4, no_tops, ~n->tops);
-	if (n->mxcsr) {
+	if (n->mxcsr)
 		put_0f(w, n, 0xae, 3, offsetof(struct value_state, mxcsr_run));
-		put_0f(w, n, 0xae, 2, offsetof(struct value_state, mxcsr_host));
-	}
 	if (n->x87) {
 		put_0f(w, n, 0xae, 0, offsetof(struct value_state, fx)); /* fxsave */
 		PUT(w, 0xdb, 0xe3);					 /* fninit */
 	}
+	if (n->mxcsr || n->x87) /* fxrstor has loaded one as well */
+		put_0f(w, n, 0xae, 2, offsetof(struct value_state, mxcsr_host));
 	if (n->vex || n->evex)
 		PUT(w, 0xc5, 0xf8, 0x77); /* vzeroupper */
 	uint32_t used = n->gpr_in | 1u << n->buffer;

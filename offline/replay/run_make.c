@@ -183,7 +183,13 @@ static void take_xsave(struct value_run *run, struct value_state *s, const struc
 		return;
 	memcpy(&in_use, c->xsave + 512, 8);
 	memcpy(&run->xstate, c->xsave + XCR0, 8);
-	memcpy(&s->mxcsr, c->xsave + 24, 4);
+	memcpy(&s->mxcsr, c->xsave + VALUE_FX_MXCSR, 4);
+	if (s->mxcsr & ~VALUE_MXCSR_BITS) { /* no task has such a one */
+		s->mxcsr = 0x1f80;
+		value_forget(run->machine,
+			     (uint64_t)1 << VALUE_BIT_MXCSR | (uint64_t)1 << VALUE_BIT_STICKY,
+			     VALUE_UNKNOWN);
+	}
 	if (in_use & 1) {
 		memcpy(s->fx, c->xsave, 6);
 		memcpy(s->fx + 32, c->xsave + 32, 128);
