@@ -24,10 +24,7 @@ struct value_machine *value_machine_new(struct value_memory *memory)
 	ZydisDecoderEnableMode(&m->decoder, ZYDIS_DECODER_MODE_CET, ZYAN_FALSE);
 	m->labels[0] = value_exec_labels(false);
 	m->labels[1] = value_exec_labels(true);
-	m->state.mxcsr = m->state.mxcsr_host = 0x1f80;
-	m->state.fx[0] = 0x7f; /* as after fninit */
-	m->state.fx[1] = 0x03;
-	value_set_rflags(&m->state, 0x202);
+	m->state = value_state_fresh();
 	return m;
 }
 

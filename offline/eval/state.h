@@ -67,6 +67,7 @@ enum {
 
 /* The bits of MXCSR that there are: a processor that is to load another one faults. */
 enum { VALUE_MXCSR_BITS = 0xffff, VALUE_FX_MXCSR = 24 /* where it is in FXSAVE */ };
+enum { VALUE_FX_X87 = 160 }; /* of FXSAVE: bytes of the x87 part */
 
 struct value_state {
 	uint64_t gpr[VALUE_GPRS];
@@ -83,6 +84,17 @@ struct value_state {
 	uint8_t fx[512] __attribute__((aligned(64))); /* FXSAVE; of it the x87 part alone,
 							     without MXCSR */
 };
+
+/* The registers of a processor that has just begun; all that is no register is 0. */
+static inline struct value_state value_state_fresh(void)
+{
+	return (struct value_state){
+		.mxcsr = 0x1f80,
+		.mxcsr_host = 0x1f80,
+		.flags = 1 << 9,    /* value_set_rflags() of 0x202 */
+		.fx = {0x7f, 0x03}, /* as after fninit */
+	};
+}
 
 /* Qualities (memory.h), a byte each; the bit of a register is in @inexact if any of its bytes is
  * not exact. Where the bit is clear, the bytes here mean nothing. Of VALUE_BIT_WIDE they mean

@@ -60,8 +60,9 @@ void again_processor_free(struct again_processor *p)
 bool again_processor_clear(struct again_processor *p)
 {
 	p->pages = 0;
-	for (unsigned i = 0; i < AGAIN_WORDS; i++)
-		again_word_set(value_machine_state(p->machine), i, 0);
+	p->memory.exhausted = false;
+	*value_machine_state(p->machine) = value_state_fresh();
+	*value_machine_known(p->machine) = (struct value_known){0};
 	return !value_memory_map(&p->memory, &everything);
 }
 
@@ -85,9 +86,24 @@ bool again_processor_run(struct again_processor *p, uint64_t n, struct value_tra
 /* Eight bytes of what has bytes. */
 typedef uint64_t __attribute__((may_alias)) word_t;
 
-enum { W_FS = 16, W_GS, W_RIP, W_FLAGS, W_MXCSR, W_DF, W_VEC, W_X87 = W_VEC + 64 };
+/* Words of the state: a range each. Append-only, as files have their numbers. */
+enum {
+	W_FS = 16, /* behind the general registers */
+	W_GS,
+	W_RIP,
+	W_FLAGS,
+	W_MXCSR,
+	W_DF,
+	W_VEC,
+	W_X87 = W_VEC + 4 * VALUE_VECS,
+	W_NO_TOPS = W_X87 + VALUE_FX_X87 / 8,
+	W_WIDE, /* rows behind the first sixteen */
+};
+_Static_assert(W_WIDE + 4 * (VALUE_ROWS - VALUE_VECS) == AGAIN_WORDS, "each row has its words");
+_Static_assert(sizeof(struct value_state) == 2880,
+	       "what is added to the state becomes a word here");
 
-uint64_t *again_word(struct value_state *s, unsigned i)
+static word_t *word_of(struct value_state *s, unsigned i)
 {
 	if (i < W_FS)
 		return &s->gpr[i];
@@ -96,8 +112,30 @@ uint64_t *again_word(struct value_state *s, unsigned i)
 	if (i < W_VEC)
 		return i == W_RIP ? &s->rip : &s->flags;
 	if (i < W_X87)
-		return (word_t *)&s->vec[(i - W_VEC) / 4][(i - W_VEC) % 4 * 8];
-	return (word_t *)&s->fx[(i - W_X87) * 8];
+		return (word_t *)s->vec + (i - W_VEC);
+	if (i < W_NO_TOPS)
+		return (word_t *)s->fx + (i - W_X87);
+	return (word_t *)s->vec[VALUE_VECS] + (i - W_WIDE);
+}
+
+uint64_t again_word_get(const struct value_state *s, unsigned i)
+{
+	return i == W_MXCSR	? s->mxcsr
+	       : i == W_DF	? s->df
+	       : i == W_NO_TOPS ? s->no_tops
+				: *word_of((struct value_state *)s, i);
+}
+
+void again_word_set(struct value_state *s, unsigned i, uint64_t v)
+{
+	if (i == W_MXCSR)
+		s->mxcsr = (uint32_t)v;
+	else if (i == W_DF)
+		s->df = v & 1;
+	else if (i == W_NO_TOPS)
+		s->no_tops = (uint16_t)v;
+	else
+		*word_of(s, i) = v;
 }
 
 uint64_t again_word_bits(unsigned i)
@@ -107,6 +145,8 @@ uint64_t again_word_bits(unsigned i)
 		return one << i;
 	if (i < W_FLAGS)
 		return 0;
+	if (i >= W_NO_TOPS)
+		return one << VALUE_BIT_WIDE;
 	if (i >= W_X87)
 		return one << VALUE_BIT_X87;
 	if (i >= W_VEC)
@@ -115,6 +155,26 @@ uint64_t again_word_bits(unsigned i)
 	return i == W_FLAGS ? one << VALUE_BIT_FLAGS
 	       : i == W_DF  ? one << VALUE_BIT_DF
 			    : one << VALUE_BIT_MXCSR | one << VALUE_BIT_STICKY;
+}
+
+unsigned again_words_differ(const struct value_state *a, const struct value_state *b,
+			    uint16_t differ[AGAIN_WORDS])
+{
+	/* Most often what is large is the same. */
+	bool vec = memcmp(a->vec, b->vec, sizeof(a->vec)) != 0;
+	bool x87 = memcmp(a->fx, b->fx, VALUE_FX_X87) != 0;
+	unsigned n = 0;
+	for (unsigned i = 0; i < AGAIN_WORDS; i++) {
+		if (!vec && i == W_VEC)
+			i = W_X87;
+		if (!x87 && i == W_X87)
+			i = W_NO_TOPS;
+		if (!vec && i == W_WIDE)
+			break;
+		if (again_word_get(a, i) != again_word_get(b, i))
+			differ[n++] = (uint16_t)i;
+	}
+	return n;
 }
 
 /* --- columns --------------------------------------------------------------------------------- */
@@ -178,6 +238,7 @@ static int columns_read(struct codec *codec, const struct again_block *b, struct
 /* A moment between two blocks. */
 struct moment {
 	struct value_state state;
+	struct value_known known;
 	struct value_snapshot memory;
 	uint64_t pages;
 	bool is;
@@ -258,6 +319,7 @@ static void put_moment(struct again *a, uint32_t i)
 	if (m->is || a->processor->memory.pages_held > AGAIN_PAGES_MAX)
 		return;
 	m->state = *value_machine_state(a->processor->machine);
+	m->known = *value_machine_known(a->processor->machine);
 	m->memory = value_memory_snapshot(&a->processor->memory);
 	m->pages = a->processor->pages;
 	m->is = true;
@@ -267,7 +329,9 @@ static void go_to_moment(struct again *a, uint32_t i)
 {
 	const struct moment *m = &a->moments[i];
 	*value_machine_state(a->processor->machine) = m->state;
+	*value_machine_known(a->processor->machine) = m->known;
 	value_memory_restore(&a->processor->memory, &m->memory);
+	a->processor->memory.exhausted = false;
 	a->processor->pages = m->pages;
 	a->here = i;
 }
@@ -276,12 +340,12 @@ static bool tell_registers(struct again *a, struct columns *c, uint64_t n)
 {
 	struct value_state *s = value_machine_state(a->processor->machine);
 	for (; n; n--) {
-		uint8_t word;
-		uint64_t difference;
-		if (!cursor_byte(&c->in[AGAIN_REGISTERS], &word) || word >= AGAIN_WORDS ||
+		uint64_t word, difference;
+		if (!cursor_varint(&c->in[AGAIN_REGISTERS], &word) || word >= AGAIN_WORDS ||
 		    !cursor_varint(&c->in[AGAIN_REGISTERS], &difference))
 			return false;
-		again_word_set(s, word, again_word_get(s, word) + (uint64_t)unzigzag(difference));
+		again_word_set(s, (unsigned)word,
+			       again_word_get(s, (unsigned)word) + (uint64_t)unzigzag(difference));
 	}
 	return true;
 }

@@ -6,7 +6,7 @@
  *
  *   steps     of each what is told before it, registers and words of memory, how many of either;
  *             then its instructions * 2, or, where they were not executed, their results * 2 + 1
- *   registers word of the state (AGAIN_WORDS), difference to what is there
+ *   registers number of a word of the state (AGAIN_WORDS), difference to what is there
  *   places    of words of memory: differences of their numbers (addresses by 8)
  *   words     eight bytes each
  *   results   of instructions that were not executed, eight bytes each
@@ -25,7 +25,7 @@ enum {
 	AGAIN_RESULTS_MAX = 1 << 26,
 	AGAIN_FRESH = 32,
 	AGAIN_PAGES_MAX = 1 << 16, /* that a window touches */
-	AGAIN_WORDS = 150,
+	AGAIN_WORDS = 307,
 };
 
 enum again_column {
@@ -55,30 +55,21 @@ struct again_processor {
 /* NULL: out of memory. */
 struct again_processor *again_processor_new(void);
 void again_processor_free(struct again_processor *p);
-/* Memory is empty, registers are 0. */
+/* Memory is empty, registers are value_state_fresh(), and all of it is exact. */
 bool again_processor_clear(struct again_processor *p);
 /* Executes @n instructions. False: they cannot be, or memory is out; @trace (NULL: none) is full
  * again and again: @full empties it. */
 typedef bool again_full_fn(void *ctx, struct value_trace *trace);
 bool again_processor_run(struct again_processor *p, uint64_t n, struct value_trace *trace,
 			 again_full_fn *full, void *ctx);
-/* Word @i of the state, and the bits (state.h) of what it belongs to; 0: whoever executes needs it.
- */
-uint64_t *again_word(struct value_state *s, unsigned i);
+/* Word @i of the state: all that executing reads and keeps is one of AGAIN_WORDS. */
+uint64_t again_word_get(const struct value_state *s, unsigned i);
+void again_word_set(struct value_state *s, unsigned i, uint64_t v);
+/* The bits (state.h) of what it belongs to; 0: whoever executes needs it. */
 uint64_t again_word_bits(unsigned i);
-static inline uint64_t again_word_get(const struct value_state *s, unsigned i)
-{
-	return i == 20 ? s->mxcsr : i == 21 ? s->df : *again_word((struct value_state *)s, i);
-}
-static inline void again_word_set(struct value_state *s, unsigned i, uint64_t v)
-{
-	if (i == 20)
-		s->mxcsr = (uint32_t)v;
-	else if (i == 21)
-		s->df = v & 1;
-	else
-		*again_word(s, i) = v;
-}
+/* Which words are others in @a than in @b; returns how many. */
+unsigned again_words_differ(const struct value_state *a, const struct value_state *b,
+			    uint16_t differ[AGAIN_WORDS]);
 
 static inline uint64_t again_sum(uint64_t sum, const uint64_t *results, size_t n)
 {

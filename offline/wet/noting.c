@@ -280,9 +280,11 @@ static const struct known_block *block_of(struct noting *n, struct value_machine
 	for (unsigned i = 0; i < b->n_insns; i++) {
 		const struct value_insn *insn = &b->insns[i];
 		uint64_t reads = value_insn_reads(insn);
-		/* Of a vector register the whole is the result. */
+		/* Of a vector register the whole is the result; of rows behind those that have bits
+		 * of their own (VALUE_BIT_WIDE) that is among what is read. */
 		for (int a = 0; a < insn->n_access; a++)
-			if (insn->access[a].kind == VALUE_ACCESS_VEC && insn->access[a].write)
+			if (insn->access[a].kind == VALUE_ACCESS_VEC && insn->access[a].write &&
+			    insn->access[a].reg < VALUE_VECS)
 				reads |= (((uint64_t)1 << VALUE_BIT_VEC | (uint64_t)1
 										  << VALUE_BIT_HIGH)
 					  << insn->access[a].reg) &
@@ -356,14 +358,11 @@ static void step_begins(struct noting *n, struct value_machine *m, const struct 
 static unsigned tell_registers(struct noting *n, const uint32_t *blocks, size_t n_blocks)
 {
 	struct value_state *mine = value_machine_state(n->second->machine);
-	uint8_t differ[AGAIN_WORDS];
-	unsigned n_differ = 0, told = 0;
+	uint16_t differ[AGAIN_WORDS];
+	unsigned n_differ = again_words_differ(mine, &n->state, differ), told = 0;
 	uint64_t wanted = 0, needs = 0, defined = 0;
-	for (unsigned i = 0; i < AGAIN_WORDS; i++)
-		if (again_word_get(mine, i) != again_word_get(&n->state, i)) {
-			differ[n_differ++] = (uint8_t)i;
-			wanted |= again_word_bits(i);
-		}
+	for (unsigned i = 0; i < n_differ; i++)
+		wanted |= again_word_bits(differ[i]);
 	for (size_t i = 0; i < n_blocks && wanted & ~(needs | defined); i++) {
 		const struct known_block *k = &n->known.at[blocks[i]];
 		needs |= k->needs & ~defined;
@@ -374,7 +373,7 @@ static unsigned tell_registers(struct noting *n, const uint32_t *blocks, size_t 
 		if (bits && !(bits & needs))
 			continue;
 		uint64_t v = again_word_get(&n->state, differ[i]);
-		bytes_put(&n->columns[AGAIN_REGISTERS], &differ[i], 1);
+		bytes_put_varint(&n->columns[AGAIN_REGISTERS], differ[i]);
 		bytes_put_varint(&n->columns[AGAIN_REGISTERS],
 				 zigzag((int64_t)(v - again_word_get(mine, differ[i]))));
 		again_word_set(mine, differ[i], v);
@@ -422,6 +421,10 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 	unsigned registers = tell_registers(n, blocks, n_blocks);
 	struct value_snapshot kept = value_memory_snapshot(&n->second->memory);
 	struct value_state state = *value_machine_state(n->second->machine);
+	struct value_known *known = value_machine_known(n->second->machine), was;
+	was.inexact = known->inexact;
+	if (was.inexact) /* else it says nothing more */
+		was = *known;
 	bool same = execute_second(n, insns, results, n_results);
 	n->unfit |= n->second->memory.exhausted; /* it touches too much */
 	if (n->pending && same && !registers && !n->n_told_words) {
@@ -440,6 +443,9 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 	} else {
 		value_memory_restore(&n->second->memory, &kept);
 		*value_machine_state(n->second->machine) = state;
+		if (was.inexact)
+			*known = was;
+		known->inexact = was.inexact;
 		for (uint32_t i = 0; i < n->n_slots; i++)
 			if (n->pages[i])
 				memset(n->pages[i]->same, 0, sizeof(n->pages[i]->same));

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -163,12 +164,61 @@ static void without_end(void **s)
 	bytes_deinit(&packed);
 }
 
+/* Each byte of the state is part of a word, but for those that no instruction leaves to the next.
+ */
+static void words(void **s)
+{
+	(void)s;
+	struct value_state from, to = value_state_fresh();
+	uint16_t differ[AGAIN_WORDS];
+	memset(&from, 0xa5, sizeof(from));
+	from.df = 1;
+	assert_int_equal(again_words_differ(&from, &to, differ), AGAIN_WORDS);
+	for (unsigned i = 0; i < AGAIN_WORDS; i++)
+		again_word_set(&to, i, again_word_get(&from, i));
+	assert_int_equal(again_words_differ(&from, &to, differ), 0);
+	to.gpr[VALUE_ZERO] = from.gpr[VALUE_ZERO];
+	to.gpr[VALUE_SCRATCH] = from.gpr[VALUE_SCRATCH];
+	to.mxcsr_run = from.mxcsr_run;
+	to.mxcsr_host = from.mxcsr_host;
+	memcpy(to.fx + VALUE_FX_X87, from.fx + VALUE_FX_X87, sizeof(to.fx) - VALUE_FX_X87);
+	const size_t end = offsetof(struct value_state, no_tops) + sizeof(to.no_tops);
+	assert_memory_equal(&to, &from, end);
+	assert_memory_equal(to.vec, from.vec, sizeof(to) - offsetof(struct value_state, vec));
+	for (unsigned i = 0; i < AGAIN_WORDS; i++) { /* and each is one of its own */
+		again_word_set(&to, i, !again_word_get(&to, i));
+		assert_int_equal(again_words_differ(&from, &to, differ), 1);
+		assert_int_equal(differ[0], i);
+		again_word_set(&to, i, again_word_get(&from, i));
+	}
+}
+
+/* Nothing stays of what was executed before. */
+static void cleared(void **s)
+{
+	(void)s;
+	struct again_processor *p = again_processor_new();
+	const struct value_state fresh = value_state_fresh();
+	struct value_state *state = value_machine_state(p->machine);
+	uint16_t differ[AGAIN_WORDS];
+	assert_non_null(p);
+	for (unsigned i = 0; i < sizeof(*state); i++)
+		((uint8_t *)state)[i] = 0xa5;
+	value_forget(p->machine, VALUE_BITS_ALL, VALUE_UNKNOWN);
+	assert_true(again_processor_clear(p));
+	assert_int_equal(again_words_differ(state, &fresh, differ), 0);
+	assert_int_equal(state->gpr[VALUE_ZERO], 0);
+	assert_int_equal(state->mxcsr_host, fresh.mxcsr_host);
+	assert_int_equal(value_quality(p->machine, VALUE_BITS_ALL), VALUE_EXACT);
+	again_processor_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_order),
-		cmocka_unit_test(wrong),
-		cmocka_unit_test(without_end),
+		cmocka_unit_test(any_order),   cmocka_unit_test(wrong),
+		cmocka_unit_test(without_end), cmocka_unit_test(words),
+		cmocka_unit_test(cleared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
