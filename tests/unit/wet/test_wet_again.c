@@ -164,6 +164,41 @@ static void without_end(void **s)
 	bytes_deinit(&packed);
 }
 
+/* A block that touches too many pages is refused, and no other one that does not need it, whether
+ * its window begins anew or was met before. */
+static void too_many_pages(void **s)
+{
+	(void)s;
+	/* next: mov [rdi], al; add rdi, 4096; jmp next */
+	static const uint8_t touch[] = {0x88, 0x07, 0x48, 0x81, 0xc7, 0, 0x10, 0, 0, 0xeb, 0xf5};
+	enum { AT = 0x100, INSNS = 3 * (AGAIN_PAGES_MAX + 1) };
+	uint8_t page[VALUE_PAGE];
+	struct made *m = make_all();
+	struct again_block kept = m->blocks[0];
+	struct bytes columns[AGAIN_COLUMNS] = {0}, packed = {0};
+	const uint64_t *results;
+	memcpy(page, code, VALUE_PAGE);
+	memcpy(page + AT, touch, sizeof(touch));
+	put_register(columns, RIP, CODE + AT);
+	put_register(columns, VALUE_RDI, DATA);
+	put_step(columns, 2, 0, 2 * INSNS);
+	assert_true(again_pack(columns, &packed));
+	m->blocks[0].at = packed.data;
+	m->blocks[0].len = packed.len;
+	m->blocks[0].n_insns = m->blocks[0].n_results = INSNS;
+	struct again *a = again_new(m->blocks, BLOCKS, &code_addr, page, 1);
+	assert_int_equal(again_results(a, 0, &results), -ENOMEM);
+	check(a, m, AGAIN_FRESH + 1);
+	assert_int_equal(again_results(a, 0, &results), -ENOMEM);
+	check(a, m, AGAIN_FRESH + 1);
+	again_free(a);
+	m->blocks[0] = kept;
+	for (unsigned k = 0; k < AGAIN_COLUMNS; k++)
+		bytes_deinit(&columns[k]);
+	bytes_deinit(&packed);
+	free_all(m);
+}
+
 /* Each byte of the state is part of a word, but for those that no instruction leaves to the next.
  */
 static void words(void **s)
@@ -217,8 +252,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order),   cmocka_unit_test(wrong),
-		cmocka_unit_test(without_end), cmocka_unit_test(words),
-		cmocka_unit_test(cleared),
+		cmocka_unit_test(without_end), cmocka_unit_test(too_many_pages),
+		cmocka_unit_test(words),       cmocka_unit_test(cleared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
