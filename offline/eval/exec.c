@@ -336,19 +336,24 @@ static bool run_string(struct value_machine *m, const struct value_op *op)
 	unsigned what = string_kind(op->imm);
 	bool compares = what == 'c' || what == 'a';
 	bool ok = true;
+	const uint64_t turns = m->turns;
+	if (op->b && !compares && rcx > turns)
+		return false;
 	if (op->b && what == 'm' && eats_itself(s, op->a) && !may_move(m, op->a))
 		return false;
 	if (!op->b)
 		ok = string_turn(m, what, op->a);
 	while (ok && op->b && s->gpr[VALUE_RCX]) {
-		ok = string_turn(m, what, op->a);
+		ok = rcx - s->gpr[VALUE_RCX] < turns && string_turn(m, what, op->a);
 		s->gpr[VALUE_RCX] -= ok;
 		bool equal = s->flags & VALUE_ZF;
 		if (compares && equal != (op->b == 1))
 			break;
 	}
-	if (ok)
+	if (ok) {
+		m->turns -= op->b ? rcx - s->gpr[VALUE_RCX] : 0;
 		return true;
+	}
 	s->gpr[VALUE_RCX] = rcx;
 	s->gpr[VALUE_RSI] = rsi;
 	s->gpr[VALUE_RDI] = rdi;

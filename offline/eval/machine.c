@@ -13,6 +13,7 @@ struct value_machine *value_machine_new(struct value_memory *memory)
 		return NULL;
 	memset(m, 0, sizeof(*m));
 	m->memory = memory;
+	m->turns = UINT64_MAX;
 	m->jumps = m->jump_tables[VALUE_SIDE_TRACED];
 	m->stubs = value_stubs_new();
 	if (!m->stubs) {
@@ -68,6 +69,16 @@ void value_machine_set_count(struct value_machine *m, uint64_t count)
 {
 	m->count = count;
 	m->resumed = 0;
+}
+
+uint64_t value_machine_turns(const struct value_machine *m)
+{
+	return m->turns;
+}
+
+void value_machine_set_turns(struct value_machine *m, uint64_t turns)
+{
+	m->turns = turns;
 }
 
 void value_machine_met(struct value_machine *m)

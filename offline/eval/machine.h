@@ -102,6 +102,10 @@ struct value_memory *value_machine_memory(struct value_machine *m);
  * Setting it is for an owner that goes back to a snapshot. */
 uint64_t value_machine_count(const struct value_machine *m);
 void value_machine_set_count(struct value_machine *m, uint64_t count);
+/* How many turns of string instructions may be executed from now on, UINT64_MAX at first: one that
+ * would have more faults. For an owner who executes what anybody may have written. */
+uint64_t value_machine_turns(const struct value_machine *m);
+void value_machine_set_turns(struct value_machine *m, uint64_t turns);
 /* The place at rip was met: what runs next goes on from there. After value_machine_set_count() it
  * is met once more else. */
 void value_machine_met(struct value_machine *m);

@@ -70,6 +70,7 @@ struct value_machine {
 	bool guessing;	  /* what is loaded does not matter: the result is unknown anyway */
 	uint64_t resumed; /* address of the place that was reported last and not left yet */
 	uint64_t count;
+	uint64_t turns;		       /* value_machine_turns() */
 	const struct value_insn *left; /* value_machine_left() */
 	uint8_t side;		       /* enum value_side: whose code is executed now */
 	struct value_block **jumps;    /* those of this side */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* again.c: see again.h. Anybody may have written what is read here: the evaluator executes bytes
- * of a file, on memory of its own, and for as many instructions as a block may have, a repeated
- * string instruction counting as one. */
+ * of a file, on memory of its own, and for as many instructions, and turns of string instructions,
+ * as a block may have. */
 #include "offline/wet/again.h"
 
 #include "offline/base/codec.h"
@@ -387,6 +387,7 @@ static int execute(struct again *a, uint32_t i, bool traced)
 	struct cursor *steps = &c.in[AGAIN_STEPS];
 	a->n_results = 0;
 	a->trace.n_results = 0;
+	value_machine_set_turns(a->processor->machine, b->n_turns);
 	if (!err && traced)
 		empty(a, &a->trace);
 	while (!err && steps->at < steps->end) {
@@ -455,7 +456,8 @@ int again_results(struct again *a, uint32_t i, const uint64_t **results)
 	}
 	const struct again_block *b = &a->blocks[i];
 	size_t room = b->n_results + 4 * (size_t)VALUE_BLOCK_INSNS * VALUE_ACCESSES;
-	if (b->n_results > AGAIN_RESULTS_MAX || b->n_insns > AGAIN_INSNS_MAX)
+	if (b->n_results > AGAIN_RESULTS_MAX || b->n_insns > AGAIN_INSNS_MAX ||
+	    b->n_turns > AGAIN_TURNS_MAX)
 		return -EBADMSG;
 	a->open = a->n;
 	if (room > a->room) {

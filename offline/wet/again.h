@@ -23,6 +23,7 @@ enum {
 	AGAIN_INSNS = 1 << 22,
 	AGAIN_INSNS_MAX = 1 << 24, /* that a block is believed to have */
 	AGAIN_RESULTS_MAX = 1 << 26,
+	AGAIN_TURNS_MAX = 1 << 26,
 	AGAIN_FRESH = 32,
 	AGAIN_PAGES_MAX = 1 << 16, /* that a window touches */
 	AGAIN_WORDS = 307,
@@ -40,6 +41,7 @@ enum again_column {
 struct again_block {
 	uint64_t paths; /* that were executed before it */
 	uint64_t n_results, n_insns;
+	uint64_t n_turns;  /* of string instructions, each of which is one of n_insns */
 	uint64_t sum;	   /* again_sum() of them */
 	const uint8_t *at; /* as again_pack() has made it */
 	size_t len;

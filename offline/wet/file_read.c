@@ -211,6 +211,7 @@ static void read_again(struct reading *r)
 		b->paths = number(r, f->totals.paths);
 		b->n_results = number(r, AGAIN_RESULTS_MAX);
 		b->n_insns = number(r, AGAIN_INSNS_MAX);
+		b->n_turns = number(r, AGAIN_TURNS_MAX);
 		b->sum = number(r, UINT64_MAX);
 		if (!r->err && b->paths < (i ? b[-1].paths : 0))
 			r->err = -EBADMSG;

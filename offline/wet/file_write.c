@@ -121,6 +121,7 @@ static void put_again(struct bytes *to, const struct wet_graph *graph, const str
 		bytes_put_varint(to, i < n_cuts ? cuts[i].paths : 0);
 		bytes_put_varint(to, b->n_results);
 		bytes_put_varint(to, b->n_insns);
+		bytes_put_varint(to, b->n_turns);
 		bytes_put_varint(to, b->sum);
 	}
 	bytes_put_varint(to, noted ? noted->n_pages : 0);

@@ -425,6 +425,7 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 	was.inexact = known->inexact;
 	if (was.inexact) /* else it says nothing more */
 		was = *known;
+	const uint64_t turns = value_machine_turns(n->second->machine);
 	bool same = execute_second(n, insns, results, n_results);
 	n->unfit |= n->second->memory.exhausted; /* it touches too much */
 	if (n->pending && same && !registers && !n->n_told_words) {
@@ -440,6 +441,7 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 	}
 	if (same) {
 		n->block.n_insns += insns;
+		n->block.n_turns += turns - value_machine_turns(n->second->machine);
 	} else {
 		value_memory_restore(&n->second->memory, &kept);
 		*value_machine_state(n->second->machine) = state;
@@ -487,6 +489,7 @@ static bool end_block(struct noting *n)
 {
 	struct bytes packed = {0};
 	flush_pending(n);
+	n->unfit |= n->block.n_turns > AGAIN_TURNS_MAX;
 	bool fine = again_pack(n->columns, &packed);
 	n->block.at = packed.data;
 	n->block.len = packed.len;

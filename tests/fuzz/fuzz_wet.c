@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		/* A block of so many instructions is not what is looked for here. */
 		bool small = true;
 		for (uint32_t i = 0; i < f->n_again; i++)
-			small &= f->again[i].n_insns <= 1 << 16;
+			small &= f->again[i].n_insns <= 1 << 16 && f->again[i].n_turns <= 1 << 16;
 		if (small && f->totals.paths <= 1 << 20)
 			execute(f);
 		wet_file_close(f);

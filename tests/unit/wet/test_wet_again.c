@@ -143,25 +143,54 @@ static void wrong(void **s)
 	free_all(m);
 }
 
-/* Code that never stops writing ends where memory is. */
+/* A repeated string instruction has as many turns as its block says, all of them or none. */
 static void without_end(void **s)
 {
 	(void)s;
-	static const uint8_t rep_stosb[VALUE_PAGE] = {0xf3, 0xaa};
-	struct bytes columns[AGAIN_COLUMNS] = {0}, packed = {0};
-	const uint64_t *results;
-	put_register(columns, RIP, CODE);
-	put_register(columns, VALUE_RCX, UINT64_MAX / 2);
-	put_register(columns, VALUE_RDI, DATA);
-	put_step(columns, 3, 0, 2 * 1);
-	assert_true(again_pack(columns, &packed));
-	struct again_block b = {.n_insns = 1, .at = packed.data, .len = packed.len};
-	struct again *a = again_new(&b, 1, &code_addr, rep_stosb, 1);
-	assert_true(again_results(a, 0, &results) < 0);
-	again_free(a);
-	for (unsigned k = 0; k < AGAIN_COLUMNS; k++)
-		bytes_deinit(&columns[k]);
-	bytes_deinit(&packed);
+	static const uint8_t codes[][VALUE_PAGE] = {
+		{0xf3, 0xaa}, /* rep stosb */
+		{0xf3, 0xa4}, /* rep movsb, of bytes that it has stored itself */
+		{0xf3, 0xae}, /* repe scasb */
+		{0xf3, 0xa6}, /* repe cmpsb */
+	};
+	enum { TURNS_MADE = 5000 };
+	const uint64_t counts[] = {TURNS_MADE, TURNS_MADE + 1, UINT64_MAX / 2};
+	for (unsigned k = 0; k < sizeof(codes) / sizeof(*codes); k++)
+		for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+			struct bytes columns[AGAIN_COLUMNS] = {0}, packed = {0};
+			const uint64_t *results;
+			put_register(columns, RIP, CODE);
+			put_register(columns, VALUE_RCX, counts[i]);
+			put_register(columns, VALUE_RDI, DATA + 1);
+			put_register(columns, VALUE_RSI, DATA);
+			put_step(columns, 4, 0, 2 * 1);
+			assert_true(again_pack(columns, &packed));
+			struct again_block b = {.n_insns = 1,
+						.n_turns = TURNS_MADE,
+						.at = packed.data,
+						.len = packed.len};
+			struct again_processor *p = again_processor_new();
+			assert_int_equal(value_memory_write(&p->memory, CODE, codes[k], VALUE_PAGE,
+							    VALUE_EXACT),
+					 0);
+			struct value_state *state = value_machine_state(p->machine);
+			state->rip = CODE;
+			state->gpr[VALUE_RCX] = counts[i];
+			state->gpr[VALUE_RDI] = DATA + 1;
+			state->gpr[VALUE_RSI] = DATA;
+			value_machine_set_turns(p->machine, TURNS_MADE);
+			assert_int_equal(again_processor_run(p, 1, NULL, NULL, NULL), i == 0);
+			assert_int_equal(state->gpr[VALUE_RCX], i ? counts[i] : 0);
+			assert_int_equal(value_machine_turns(p->machine), i ? TURNS_MADE : 0);
+			again_processor_free(p);
+			struct again *a = again_new(&b, 1, &code_addr, codes[k], 1);
+			if (i)
+				assert_int_equal(again_results(a, 0, &results), -EBADMSG);
+			again_free(a);
+			for (unsigned c = 0; c < AGAIN_COLUMNS; c++)
+				bytes_deinit(&columns[c]);
+			bytes_deinit(&packed);
+		}
 }
 
 /* A block that touches too many pages is refused, and no other one that does not need it, whether
