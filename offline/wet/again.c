@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE = 1, ADDRESSES = 1 << 16, BLOCKS = 1 << 14, COLUMN_MAX = 1 << 30 };
+enum { SOURCE = 1, ADDRESSES = 1 << 16, BLOCKS = 1 << 14 };
+
+/* Bytes of all columns of a block together: at most; for each thing that is executed or told; and
+ * whatever there is. */
+enum { COLUMNS_MAX = 1 << 28, FOR_EACH = 64, ANYHOW = 1 << 16 };
 
 /* --- the processor --------------------------------------------------------------------------- */
 
@@ -64,6 +68,18 @@ bool again_processor_clear(struct again_processor *p)
 	*value_machine_state(p->machine) = value_state_fresh();
 	*value_machine_known(p->machine) = (struct value_known){0};
 	return !value_memory_map(&p->memory, &everything);
+}
+
+bool again_processor_code(struct again_processor *p, const uint64_t *addrs, const uint8_t *pages,
+			  uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (value_memory_write(&p->memory, addrs[i], pages + (size_t)i * VALUE_PAGE,
+				       VALUE_PAGE, VALUE_EXACT))
+			return false;
+		p->pages = 0;
+	}
+	return true;
 }
 
 bool again_processor_run(struct again_processor *p, uint64_t n, struct value_trace *trace,
@@ -198,6 +214,25 @@ bool again_pack(const struct bytes columns[AGAIN_COLUMNS], struct bytes *to)
 	return codec && !to->failed;
 }
 
+bool again_block_fits(const struct again_block *b)
+{
+	return b->n_results <= AGAIN_RESULTS_MAX && b->n_insns <= AGAIN_INSNS_MAX &&
+	       b->n_turns <= AGAIN_TURNS_MAX;
+}
+
+bool again_columns_fit(const struct again_block *b, const uint64_t lens[AGAIN_COLUMNS])
+{
+	uint64_t all = 0, most = ANYHOW + FOR_EACH * (b->n_results + b->n_insns + b->n_turns);
+	if (!again_block_fits(b) || lens[AGAIN_TOLD] > 8 * b->n_results)
+		return false;
+	for (unsigned i = 0; i < AGAIN_COLUMNS; i++) {
+		if (lens[i] > COLUMNS_MAX)
+			return false;
+		all += lens[i];
+	}
+	return all <= COLUMNS_MAX && all <= most;
+}
+
 struct columns {
 	uint8_t *bytes[AGAIN_COLUMNS];
 	struct cursor in[AGAIN_COLUMNS];
@@ -212,25 +247,28 @@ static void columns_free(struct columns *c)
 /* 0, -EBADMSG, -ENOTSUP or -ENOMEM. */
 static int columns_read(struct codec *codec, const struct again_block *b, struct columns *c)
 {
-	struct cursor in = {b->at, b->at + b->len};
+	struct cursor in = {b->at, b->at + b->len}, packed[AGAIN_COLUMNS];
+	uint8_t kinds[AGAIN_COLUMNS];
+	uint64_t lens[AGAIN_COLUMNS];
 	*c = (struct columns){0};
-	for (unsigned i = 0; i < AGAIN_COLUMNS; i++) {
-		uint8_t kind;
-		uint64_t len;
-		struct cursor packed;
-		if (!cursor_byte(&in, &kind) || !cursor_varint(&in, &len) || len > COLUMN_MAX ||
-		    !cursor_column(&in, &packed))
+	for (unsigned i = 0; i < AGAIN_COLUMNS; i++)
+		if (!cursor_byte(&in, &kinds[i]) || !cursor_varint(&in, &lens[i]) ||
+		    !cursor_column(&in, &packed[i]))
 			return -EBADMSG;
-		c->bytes[i] = malloc(len + 1);
+	if (in.at != in.end || !again_columns_fit(b, lens))
+		return -EBADMSG;
+	for (unsigned i = 0; i < AGAIN_COLUMNS; i++) {
+		c->bytes[i] = malloc(lens[i] + 1);
 		if (!c->bytes[i])
 			return -ENOMEM;
-		int err = codec_expand(codec, kind, packed.at, (size_t)(packed.end - packed.at),
-				       c->bytes[i], len);
+		int err =
+			codec_expand(codec, kinds[i], packed[i].at,
+				     (size_t)(packed[i].end - packed[i].at), c->bytes[i], lens[i]);
 		if (err)
 			return err;
-		c->in[i] = (struct cursor){c->bytes[i], c->bytes[i] + len};
+		c->in[i] = (struct cursor){c->bytes[i], c->bytes[i] + lens[i]};
 	}
-	return in.at == in.end ? 0 : -EBADMSG;
+	return 0;
 }
 
 /* --- blocks ---------------------------------------------------------------------------------- */
@@ -303,13 +341,8 @@ struct again *again_new(const struct again_block *blocks, uint32_t n, const uint
 
 static bool begin_fresh(struct again *a)
 {
-	if (!again_processor_clear(a->processor))
-		return false;
-	for (uint32_t i = 0; i < a->n_pages; i++)
-		if (value_memory_write(&a->processor->memory, a->addrs[i],
-				       a->pages + (size_t)i * VALUE_PAGE, VALUE_PAGE, VALUE_EXACT))
-			return false;
-	return true;
+	return again_processor_clear(a->processor) &&
+	       again_processor_code(a->processor, a->addrs, a->pages, a->n_pages);
 }
 
 static void put_moment(struct again *a, uint32_t i)
@@ -456,8 +489,7 @@ int again_results(struct again *a, uint32_t i, const uint64_t **results)
 	}
 	const struct again_block *b = &a->blocks[i];
 	size_t room = b->n_results + 4 * (size_t)VALUE_BLOCK_INSNS * VALUE_ACCESSES;
-	if (b->n_results > AGAIN_RESULTS_MAX || b->n_insns > AGAIN_INSNS_MAX ||
-	    b->n_turns > AGAIN_TURNS_MAX)
+	if (!again_block_fits(b))
 		return -EBADMSG;
 	a->open = a->n;
 	if (room > a->room) {

@@ -25,7 +25,9 @@ enum {
 	AGAIN_RESULTS_MAX = 1 << 26,
 	AGAIN_TURNS_MAX = 1 << 26,
 	AGAIN_FRESH = 32,
-	AGAIN_PAGES_MAX = 1 << 16, /* that a window touches */
+	AGAIN_PAGES_MAX = 1 << 16,  /* that a window touches */
+	AGAIN_CODE_MAX = 1 << 16,   /* pages of code */
+	AGAIN_COUNTS_MAX = 1 << 27, /* blocks and one more, times nodes: values.h has one of each */
 	AGAIN_WORDS = 307,
 };
 
@@ -59,6 +61,10 @@ struct again_processor *again_processor_new(void);
 void again_processor_free(struct again_processor *p);
 /* Memory is empty, registers are value_state_fresh(), and all of it is exact. */
 bool again_processor_clear(struct again_processor *p);
+/* Puts there @n pages of code, before anything else: they are not among AGAIN_PAGES_MAX. False: out
+ * of memory. */
+bool again_processor_code(struct again_processor *p, const uint64_t *addrs, const uint8_t *pages,
+			  uint32_t n);
 /* Executes @n instructions. False: they cannot be, or memory is out; @trace (NULL: none) is full
  * again and again: @full empties it. */
 typedef bool again_full_fn(void *ctx, struct value_trace *trace);
@@ -79,6 +85,11 @@ static inline uint64_t again_sum(uint64_t sum, const uint64_t *results, size_t n
 		sum = (sum << 7 ^ sum >> 57 ^ results[i]) * 0x9e3779b97f4a7c15;
 	return sum;
 }
+
+/* Whether a block has no more than one is believed to have. Who writes asks as who reads does. */
+bool again_block_fits(const struct again_block *b);
+/* The same of what its columns have, in bytes. */
+bool again_columns_fit(const struct again_block *b, const uint64_t lens[AGAIN_COLUMNS]);
 
 /* Appends the columns, compressed, to @to. False: out of memory. */
 bool again_pack(const struct bytes columns[AGAIN_COLUMNS], struct bytes *to);

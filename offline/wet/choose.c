@@ -37,15 +37,20 @@ static int measure(const struct noted *noted, double *step_ns)
 	return err;
 }
 
-/* Whether there is a block for each cut but the last, and its results are the graph's values. */
+/* Whether there is a block for each cut but the last, its results are the graph's values, and who
+ * reads it believes that it has so much. */
 static bool is_of(const struct noted *noted, const struct wet_graph *graph)
 {
 	const struct bytes *executions;
-	uint32_t n;
+	uint32_t n, n_nodes;
 	const struct wet_cut *cuts = wet_graph_cuts(graph, &n, &executions);
-	bool is = noted->n && n == noted->n + 1;
+	wet_graph_nodes(graph, &n_nodes);
+	bool is = noted->n && n == noted->n + 1 && noted->n_pages <= AGAIN_CODE_MAX &&
+		  (uint64_t)n * n_nodes <= AGAIN_COUNTS_MAX;
 	for (uint32_t i = 0; i < noted->n && is; i++)
-		is = cuts[i + 1].values - cuts[i].values == noted->blocks[i].n_results;
+		is = cuts[i + 1].values - cuts[i].values == noted->blocks[i].n_results &&
+		     cuts[i + 1].paths - cuts[i].paths <= AGAIN_INSNS_MAX &&
+		     again_block_fits(&noted->blocks[i]);
 	return is;
 }
 

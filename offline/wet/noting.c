@@ -252,7 +252,7 @@ static void add_code(struct noting *n, uint64_t addr)
 	if (!bytes)
 		return;
 	/* It is there from the beginning where the window is executed again. */
-	n->unfit |= page->changed;
+	n->unfit |= page->changed || n->code.n == AGAIN_CODE_MAX;
 	page->code = n->code.n + 1;
 	bytes_put(&n->code_bytes, bytes, VALUE_PAGE);
 	if (n->code_bytes.failed || !VEC_PUSH(&n->code, addr) ||
@@ -489,7 +489,10 @@ static bool end_block(struct noting *n)
 {
 	struct bytes packed = {0};
 	flush_pending(n);
-	n->unfit |= n->block.n_turns > AGAIN_TURNS_MAX;
+	uint64_t lens[AGAIN_COLUMNS];
+	for (unsigned i = 0; i < AGAIN_COLUMNS; i++)
+		lens[i] = n->columns[i].len;
+	n->unfit |= !again_columns_fit(&n->block, lens);
 	bool fine = again_pack(n->columns, &packed);
 	n->block.at = packed.data;
 	n->block.len = packed.len;
@@ -508,11 +511,11 @@ static bool begin_fresh(struct noting *n)
 	forget_pages(n);
 	if (!again_processor_clear(n->second))
 		return false;
+	if (!again_processor_code(n->second, n->code.at, n->code_bytes.data, n->code.n))
+		return false;
 	for (uint32_t i = 0; i < n->code.n; i++) {
 		struct page *page = page_of(n, n->code.at[i] / VALUE_PAGE);
-		if (!page || value_memory_write(&n->second->memory, n->code.at[i],
-						n->code_bytes.data + (size_t)i * VALUE_PAGE,
-						VALUE_PAGE, VALUE_EXACT))
+		if (!page)
 			return false;
 		page->code = i + 1;
 	}

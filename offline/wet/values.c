@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { COUNTS_MAX = 1 << 27, CODE_MAX = 1 << 28 };
-
 struct wet_values {
 	const struct wet_file *file;
 	struct again *again;
@@ -36,8 +34,8 @@ static int read_counts(struct wet_values *v)
 {
 	const struct wet_file *f = v->file;
 	uint64_t n = f->n_nodes;
-	if ((f->n_again + (uint64_t)1) * n > COUNTS_MAX)
-		return -ENOMEM;
+	if ((f->n_again + (uint64_t)1) * n > AGAIN_COUNTS_MAX)
+		return -EBADMSG; /* no such file is written */
 	v->before = calloc((f->n_again + (uint64_t)1) * n + 1, sizeof(*v->before));
 	if (!v->before)
 		return -ENOMEM;
@@ -72,7 +70,9 @@ int wet_values_open(const struct wet_file *f, struct wet_values **out)
 		return -ENOMEM;
 	v->file = f;
 	v->open = f->n_again;
-	int err = f->n_again ? read_stream(f, f->again_first, CODE_MAX, &v->code, &len) : -EBADMSG;
+	int err = f->n_again ? read_stream(f, f->again_first, (size_t)AGAIN_CODE_MAX * VALUE_PAGE,
+					   &v->code, &len)
+			     : -EBADMSG;
 	if (!err && len != (uint64_t)f->n_code * VALUE_PAGE)
 		err = -EBADMSG;
 	err = err ? err : read_counts(v);

@@ -143,6 +143,35 @@ static void wrong(void **s)
 	free_all(m);
 }
 
+/* Columns are as long as what a block has can need, which is looked at before they are made. */
+static void long_columns(void **s)
+{
+	(void)s;
+	const uint64_t zero = 0;
+	for (unsigned c = 0; c < AGAIN_COLUMNS; c++)
+		for (unsigned k = 0; k < 2; k++) {
+			struct again_block b = {.n_insns = 1000, .n_results = 1000};
+			uint64_t lens[AGAIN_COLUMNS] = {0};
+			lens[c] = k ? (uint64_t)1 << 29 : 8 * 1000;
+			assert_int_equal(again_columns_fit(&b, lens), !k);
+			b.n_results = b.n_insns = b.n_turns = 1 << 20;
+			assert_int_equal(again_columns_fit(&b, lens), !k);
+		}
+	struct bytes columns[AGAIN_COLUMNS] = {0}, packed = {0};
+	const uint64_t *results;
+	put_step(columns, 0, 0, 1);
+	for (unsigned i = 0; i < 1 << 16; i++)
+		bytes_put(&columns[AGAIN_DATA], &zero, 8);
+	assert_true(again_pack(columns, &packed));
+	struct again_block b = {.at = packed.data, .len = packed.len};
+	struct again *a = again_new(&b, 1, &code_addr, code, 1);
+	assert_int_equal(again_results(a, 0, &results), -EBADMSG);
+	again_free(a);
+	for (unsigned i = 0; i < AGAIN_COLUMNS; i++)
+		bytes_deinit(&columns[i]);
+	bytes_deinit(&packed);
+}
+
 /* A repeated string instruction has as many turns as its block says, all of them or none. */
 static void without_end(void **s)
 {
@@ -282,7 +311,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order),   cmocka_unit_test(wrong),
 		cmocka_unit_test(without_end), cmocka_unit_test(too_many_pages),
-		cmocka_unit_test(words),       cmocka_unit_test(cleared),
+		cmocka_unit_test(words),       cmocka_unit_test(long_columns),
+		cmocka_unit_test(cleared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
