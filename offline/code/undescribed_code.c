@@ -73,9 +73,11 @@ static int add_start(struct builder *b, struct undescribed *u, uint64_t addr, bo
 
 bool builder_is_padding(const struct builder *b, uint64_t addr)
 {
+	enum { PREFIXES = 14 }; /* as no instruction has more than 15 bytes */
 	const struct elf_code *code = builder_code_at(b, addr);
 	uint64_t at = code ? addr - code->addr : 0, end = code ? code->end - code->addr : 0;
-	while (at < end && (code->bytes[at] == 0x66 || code->bytes[at] == 0x2e))
+	uint64_t last = at + PREFIXES;
+	while (at < end && at < last && (code->bytes[at] == 0x66 || code->bytes[at] == 0x2e))
 		at++;
 	if (at >= end || code->bytes[at] == 0x90 || code->bytes[at] == 0xcc)
 		return true;

@@ -8,6 +8,7 @@
 #include "offline/base/search.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 enum { MAX_RANGES = 1 << 16 };
 
@@ -55,22 +56,41 @@ static bool is_filling(const struct builder *b, const struct elf_code *code, uin
 	return !code->bytes[addr - code->addr] || builder_is_padding(b, addr);
 }
 
-/* Where the instructions from @addr on end a function, or run into what begins at @end; 0: they do
- * neither. */
-static uint64_t code_end(const struct builder *b, const struct elf_code *code, uint64_t addr,
-			 uint64_t end)
+/* The free range from @first to @end, and a bit for each of its bytes: 1: instructions have been
+ * read from there and led to no end, or are being read. What follows an address does not depend on
+ * how it was reached, so that none is read from twice in vain: else the time would be the square of
+ * the bytes. */
+struct free_range {
+	const struct elf_code *code;
+	uint64_t first, end;
+	uint8_t *tried;
+};
+
+/* Notes that @addr is tried. False: it has been. */
+static bool is_new(const struct free_range *f, uint64_t addr)
 {
+	uint64_t at = addr - f->first;
+	bool tried = f->tried[at / 8] >> at % 8 & 1;
+	f->tried[at / 8] |= (uint8_t)(1 << at % 8);
+	return !tried;
+}
+
+/* Where the instructions from @addr on end a function, or run into what begins behind the range; 0:
+ * they do neither. */
+static uint64_t code_end(const struct builder *b, const struct free_range *f, uint64_t addr)
+{
+	const struct elf_code *code = f->code;
 	struct pugmark_insn insn;
-	for (uint32_t len; addr < end; addr += len) {
+	for (uint32_t len; addr < f->end; addr += len) {
 		const uint8_t *bytes = code->bytes + (addr - code->addr);
-		len = decoded(b, code, addr, end, &insn);
+		len = is_new(f, addr) ? decoded(b, code, addr, f->end, &insn) : 0;
 		if (!len || (len > 1 && !bytes[0] && !bytes[1]))
 			return 0;
 		if (insn.kind == PUGMARK_INSN_RET || insn.kind == PUGMARK_INSN_JMP ||
 		    insn.kind == PUGMARK_INSN_JMP_IND || insn.kind == PUGMARK_INSN_TRAP)
 			return addr + len;
 	}
-	return end < code->end ? end : 0;
+	return f->end < code->end ? f->end : 0;
 }
 
 static int add(ranges *r, uint64_t addr, uint64_t end)
@@ -86,10 +106,11 @@ static int add(ranges *r, uint64_t addr, uint64_t end)
 static int search_free(const struct builder *b, const struct elf_code *code, uint64_t addr,
 		       uint64_t end, ranges *r)
 {
+	struct free_range f = {code, addr, end, calloc((end - addr + 7) / 8, 1)};
 	struct pugmark_insn insn;
-	int err = 0;
+	int err = f.tried ? 0 : -ENOMEM;
 	while (addr < end && !err) {
-		uint64_t to = is_filling(b, code, addr) ? 0 : code_end(b, code, addr, end);
+		uint64_t to = is_filling(b, code, addr) ? 0 : code_end(b, &f, addr);
 		if (to) {
 			err = add(r, addr, to);
 			addr = to;
@@ -100,6 +121,7 @@ static int search_free(const struct builder *b, const struct elf_code *code, uin
 		uint32_t len = nop ? decoded(b, code, addr, end, &insn) : 0;
 		addr += len ? len : 1;
 	}
+	free(f.tried);
 	return err;
 }
 
