@@ -213,7 +213,7 @@ static bool enter(struct search *s)
 	struct landing_step *last = &s->out->path[s->out->n - 1];
 	const struct pugmark_plan_node *n = node_at(s->p, s->module, last->node);
 	uint32_t entry = s->p->plans[s->module]->funcs[n->callee].entry;
-	bool ends;
+	bool ends = false;
 	last->enters = true;
 	s->found = 0;
 	return entry != PUGMARK_NONE && look_on(s, entry, &ends) && s->found == 1;
