@@ -204,31 +204,71 @@ static uint64_t definition(const struct library *lib, const char *name)
 	return 0;
 }
 
+enum { UNDEFINED, ENDS, GOES_ON };
+
+/* What is found of each import of a model. */
+struct names {
+	const struct pugmark_model *model;
+	uint8_t *found;
+};
+
+/* Whatever a library defines that is not asked may return. */
+static bool take_definition(void *ctx, const char *name, const GElf_Sym *sym)
+{
+	const struct names *names = ctx;
+	for (uint32_t i = 0; i < names->model->n_imports && sym->st_shndx != SHN_UNDEF; i++)
+		if (names->found[i] == ENDS && !strcmp(names->model->imports[i].name, name))
+			names->found[i] = GOES_ON;
+	return true;
+}
+
+/* Where it ends in one library, another that calls no unwinder may define the name as well, and
+ * before it in the order in which names are searched. */
+static void ask_others(struct names *names, const char *const *files, uint32_t n, const bool *asked)
+{
+	for (uint32_t f = 0; f < n; f++) {
+		private_elf_guard struct private_elf file = {.elf = NULL};
+		if (!asked[f] && memchr(names->found, ENDS, names->model->n_imports) &&
+		    !private_elf_open(files[f], &file))
+			dynamic_symbols_each(file.elf, take_definition, names);
+	}
+}
+
+static int ask(struct names *names, const char *path)
+{
+	struct library lib = {.insns_left = MAX_INSNS};
+	struct pugmark_diag diag = {0};
+	if (elf_image_open(path, &lib.image, &diag))
+		return -ENOEXEC;
+	decoder_init(&lib.decoder);
+	lib.codes = elf_image_code(lib.image, &lib.n_codes);
+	lib.landings = elf_image_landings(lib.image, &lib.n_landings);
+	for (uint32_t i = 0; i < names->model->n_imports; i++) {
+		uint64_t addr = definition(&lib, names->model->imports[i].name);
+		if (addr && names->found[i] != GOES_ON)
+			names->found[i] = never(&lib, addr, 0) ? ENDS : GOES_ON;
+	}
+	VEC_FREE(&lib.asked);
+	elf_image_free(lib.image);
+	return lib.no_memory ? -ENOMEM : 0;
+}
+
 int never_returns_mark(const struct pugmark_model *model, const char *const *files, uint32_t n,
 		       uint8_t *out)
 {
-	enum { UNDEFINED, ENDS, GOES_ON };
-	uint8_t *found = calloc(model->n_imports + 1, 1);
-	bool failed = !found;
+	struct names names = {model, calloc(model->n_imports + 1, 1)};
+	bool *asked = calloc(n + 1, sizeof(*asked));
+	bool failed = !names.found || !asked;
 	for (uint32_t f = 0; f < n && !failed; f++) {
-		struct library lib = {.insns_left = MAX_INSNS};
-		struct pugmark_diag diag = {0};
-		if (!raises(files[f]) || elf_image_open(files[f], &lib.image, &diag))
-			continue;
-		decoder_init(&lib.decoder);
-		lib.codes = elf_image_code(lib.image, &lib.n_codes);
-		lib.landings = elf_image_landings(lib.image, &lib.n_landings);
-		for (uint32_t i = 0; i < model->n_imports; i++) {
-			uint64_t addr = definition(&lib, model->imports[i].name);
-			if (addr && found[i] != GOES_ON)
-				found[i] = never(&lib, addr, 0) ? ENDS : GOES_ON;
-		}
-		failed = lib.no_memory;
-		VEC_FREE(&lib.asked);
-		elf_image_free(lib.image);
+		int err = raises(files[f]) ? ask(&names, files[f]) : -ENOENT;
+		asked[f] = !err;
+		failed = err == -ENOMEM;
 	}
+	if (!failed)
+		ask_others(&names, files, n, asked);
 	for (uint32_t i = 0; i < model->n_imports && !failed; i++)
-		out[i] |= found[i] == ENDS;
-	free(found);
+		out[i] |= names.found[i] == ENDS;
+	free(names.found);
+	free(asked);
 	return failed ? -ENOMEM : 0;
 }

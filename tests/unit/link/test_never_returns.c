@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_never_returns.c: claims that an import never returns whose one definition ends in a call of
+ * the unwinder; and that it may where another library defines it too, in whatever order they are
+ * searched: one that calls the unwinder and returns, or one that does not call it. */
+#include "tests/unit/code/model_helper.h"
+
+#include "offline/link/never_returns.h"
+
+static char dir[] = "/tmp/pugmark-never-XXXXXX";
+
+static void make(const char *name, const char *flags, const char *text)
+{
+	char source[64];
+	snprintf(source, sizeof(source), "%s/source.c", dir);
+	FILE *f = fopen(source, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+	shell("${CC:-cc} -O1 -w %s -o %s/%s %s", flags, dir, name, source);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	make("raises.so", "-shared -fPIC",
+	     "void abort(void); int _Unwind_RaiseException(void *);\n"
+	     "void leave(void *e) { _Unwind_RaiseException(e); abort(); }\n");
+	make("may.so", "-shared -fPIC",
+	     "int _Unwind_RaiseException(void *);\n"
+	     "void leave(void *e) { if (e) _Unwind_RaiseException(e); }\n");
+	make("returns.so", "-shared -fPIC", "void leave(void *e) {}\n");
+	make("others.so", "-shared -fPIC", "void leave(void *); void stay(void) { leave(0); }\n");
+	char with[64];
+	snprintf(with, sizeof(with), "-Wl,--no-as-needed %s/raises.so", dir);
+	make("main", with, "void leave(void *); int main(void) { leave(0); return 1; }\n");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	shell("rm -r %s", dir);
+	return 0;
+}
+
+static bool never(const char *first, const char *second)
+{
+	char path[3][64];
+	snprintf(path[0], sizeof(path[0]), "%s/%s", dir, first);
+	snprintf(path[1], sizeof(path[1]), "%s/%s", dir, second);
+	snprintf(path[2], sizeof(path[2]), "%s/main", dir);
+	const char *files[] = {path[0], path[1]};
+	struct pugmark_model *m = model_of(path[2]);
+	uint8_t *out = calloc(m->n_imports + 1, 1);
+	bool is = false, found = false;
+	assert_non_null(out);
+	assert_int_equal(never_returns_mark(m, files, 2, out), 0);
+	for (uint32_t i = 0; i < m->n_imports; i++)
+		if (!strcmp(m->imports[i].name, "leave")) {
+			found = true;
+			is = out[i];
+		}
+	assert_true(found);
+	free(out);
+	pugmark_model_free(m);
+	return is;
+}
+
+static void what_raises_never_returns(void **state)
+{
+	(void)state;
+	assert_true(never("raises.so", "others.so"));
+	assert_true(never("others.so", "raises.so"));
+	assert_false(never("may.so", "others.so"));
+}
+
+static void another_definition_may_return(void **state)
+{
+	(void)state;
+	assert_false(never("raises.so", "may.so"));
+	assert_false(never("may.so", "raises.so"));
+	assert_false(never("raises.so", "returns.so"));
+	assert_false(never("returns.so", "raises.so"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_raises_never_returns),
+		cmocka_unit_test(another_definition_may_return),
+	};
+	return cmocka_run_group_tests_name("imports that never return", tests, set_up, tear_down);
+}
