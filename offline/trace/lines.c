@@ -23,8 +23,14 @@ struct cutting {
 	uint32_t on;		   /* whose number that is */
 	VEC(struct left) left;
 	struct piece piece; /* the one that has begun */
-	bool failed;
+	bool failed;	    /* memory is out */
+	int unwritten;	    /* why events could not be kept in the file; 0: they could */
 };
+
+static int error_of(const struct cutting *c)
+{
+	return c->failed ? -ENOMEM : c->unwritten;
+}
 
 static struct line_frames *frames_of(struct cutting *c, uint32_t number)
 {
@@ -71,7 +77,8 @@ static void put_frame(struct cutting *c, struct line_frame f)
 
 static void store(struct cutting *c, const struct pugmark_trace_event *e)
 {
-	c->failed |= fwrite(e, sizeof(*e), 1, c->lines->events) != 1;
+	if (fwrite(e, sizeof(*e), 1, c->lines->events) != 1 && !c->unwritten)
+		c->unwritten = errno ? -errno : -EIO;
 	c->piece.n++;
 	c->piece.last_ns = e->to_ns;
 	c->lines->n_events++;
@@ -161,7 +168,7 @@ int lines_cut(struct cutting *c, const struct pugmark_trace_event *events, uint3
 {
 	for (uint32_t i = 0; i < n; i++)
 		cut(c, &events[i]);
-	return c->failed ? -ENOMEM : 0;
+	return error_of(c);
 }
 
 int lines_end_task(struct cutting *c)
@@ -169,7 +176,7 @@ int lines_end_task(struct cutting *c)
 	if (!c)
 		return 0;
 	end_piece(c);
-	int err = c->failed ? -ENOMEM : 0;
+	int err = error_of(c);
 	for (uint32_t i = 0; i < c->left.n; i++)
 		VEC_FREE(&c->left.at[i].frames);
 	VEC_FREE(&c->left);
