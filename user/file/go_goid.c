@@ -12,19 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of all units together: siblings of a damaged file may lead round, in each of them. */
 enum { G_BYTES_MAX = 4096, CHILDREN_MAX = 1 << 22 };
 
-/* The child of @die that has that tag and name. False: it has none. */
-static bool find_child(Dwarf_Die *die, int tag, const char *name, Dwarf_Die *found)
+/* The child of @die that has that tag and name. False: it has none, or it is not among the *@left
+ * that may be looked at, which become fewer. */
+static bool find_child(Dwarf_Die *die, int tag, const char *name, uint32_t *left, Dwarf_Die *found)
 {
-	uint32_t left = CHILDREN_MAX; /* siblings of a damaged file may lead round */
 	if (dwarf_child(die, found))
 		return false;
-	do {
+	for (; *left; --*left) {
 		const char *its = dwarf_tag(found) == tag ? dwarf_diename(found) : NULL;
 		if (its && !strcmp(its, name))
 			return true;
-	} while (--left && !dwarf_siblingof(found, found));
+		if (dwarf_siblingof(found, found))
+			return false;
+	}
 	return false;
 }
 
@@ -38,17 +41,18 @@ static int find_inside(void *ctx, FILE *out, struct pugmark_diag *diag)
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 	Dwfl_Module *module = dwfl ? debug_files_report(dwfl, ctx) : NULL;
 	Dwarf_Addr bias = 0;
+	uint32_t left = CHILDREN_MAX;
 	bool found = false;
 	(void)diag;
 	if (module)
 		dwfl_report_end(dwfl, NULL, NULL);
 	for (Dwarf_Die *cu = NULL;
-	     module && !found && (cu = dwfl_module_nextcu(module, cu, &bias));) {
+	     module && !found && left && (cu = dwfl_module_nextcu(module, cu, &bias));) {
 		Dwarf_Die g, goid;
 		Dwarf_Attribute attr;
 		Dwarf_Word at;
-		found = find_child(cu, DW_TAG_structure_type, "runtime.g", &g) &&
-			find_child(&g, DW_TAG_member, "goid", &goid) &&
+		found = find_child(cu, DW_TAG_structure_type, "runtime.g", &left, &g) &&
+			find_child(&g, DW_TAG_member, "goid", &left, &goid) &&
 			dwarf_attr(&goid, DW_AT_data_member_location, &attr) &&
 			!dwarf_formudata(&attr, &at);
 		if (found)
