@@ -19,8 +19,8 @@ enum capture_column {
 };
 
 /* HEAD_HAS_RDX: of RESULT that there is rdx, of END that there are registers,
- * of KERNEL that there is how long before its order it began. HEAD_HIDDEN: of RESULT and ENTER that
- * there are no registers. */
+ * of KERNEL that there is how long before its order it began. HEAD_HIDDEN: of RESULT, ENTER, SIGNAL
+ * and SWITCH that there are no registers. */
 enum {
 	HEAD_KIND = 15,
 	HEAD_HAS_HASH = 16,

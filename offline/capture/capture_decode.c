@@ -122,11 +122,19 @@ static bool get_kernel(struct capture_decoder *dec, uint8_t head, struct capture
 	return true;
 }
 
-static bool get_signal(struct capture_decoder *dec, struct capture_slot *slot, struct capture *c)
+/* All registers, unless they are hidden. */
+static bool get_told(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
+		     struct capture *c)
+{
+	return head & HEAD_HIDDEN || get_all(dec, slot, c);
+}
+
+static bool get_signal(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
+		       struct capture *c)
 {
 	uint64_t v;
 
-	if (!get_all(dec, slot, c) || !get(dec, COLUMN_VALUES, &c->ip) ||
+	if (!get_told(dec, slot, head, c) || !get(dec, COLUMN_VALUES, &c->ip) ||
 	    !get(dec, COLUMN_VALUES, &v))
 		return false;
 	c->signal = v;
@@ -137,13 +145,15 @@ static bool get_switch(struct capture_decoder *dec, struct capture_slot *slot, u
 		       struct capture *c)
 {
 	c->trapped = head & HEAD_HAS_RDX;
-	return get_all(dec, slot, c) && get(dec, COLUMN_VALUES, &c->ip) &&
+	return get_told(dec, slot, head, c) && get(dec, COLUMN_VALUES, &c->ip) &&
 	       get(dec, COLUMN_VALUES, &c->entered);
 }
 
 static bool get_result(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
 		       struct capture *c)
 {
+	if (head & HEAD_HIDDEN)
+		return true;
 	c->known = 1 | (head & HEAD_HAS_RDX ? 1 << 2 : 0);
 	return get_value(dec, slot, 0, &c->regs[0]) &&
 	       (!(head & HEAD_HAS_RDX) || get_value(dec, slot, 1, &c->regs[2]));
@@ -152,19 +162,22 @@ static bool get_result(struct capture_decoder *dec, struct capture_slot *slot, u
 static bool get_kind(struct capture_decoder *dec, uint8_t head, struct capture *c,
 		     struct capture_slot **slot)
 {
-	if (head & HEAD_HIDDEN)
-		return c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER;
+	const unsigned hide = 1u << CAPTURE_RESULT | 1u << CAPTURE_ENTER | 1u << CAPTURE_SIGNAL |
+			      1u << CAPTURE_SWITCH;
+
+	if (head & HEAD_HIDDEN && !(hide >> c->kind & 1))
+		return false;
 	switch (c->kind) {
 	case CAPTURE_START:
 		return get_start(dec, *slot, c);
 	case CAPTURE_ENTER:
-		return get_all(dec, *slot, c);
+		return get_told(dec, *slot, head, c);
 	case CAPTURE_RESULT:
 		return get_result(dec, *slot, head, c);
 	case CAPTURE_KERNEL:
 		return get_kernel(dec, head, c, slot);
 	case CAPTURE_SIGNAL:
-		return get_signal(dec, *slot, c);
+		return get_signal(dec, *slot, head, c);
 	case CAPTURE_SWITCH:
 		return get_switch(dec, *slot, head, c);
 	case CAPTURE_INSN:

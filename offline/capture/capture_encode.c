@@ -64,14 +64,16 @@ static void put_kernel(struct capture_encoder *enc, struct capture_slot *slot,
 /* Nothing may be told of its registers. */
 static bool hidden(const struct capture *c)
 {
-	return (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER) && !c->known;
+	return (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER ||
+		c->kind == CAPTURE_SIGNAL || c->kind == CAPTURE_SWITCH) &&
+	       !c->known;
 }
 
 static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 		     const struct capture *c)
 {
-	if (hidden(c))
-		return;
+	bool told = !hidden(c);
+
 	switch (c->kind) {
 	case CAPTURE_START:
 		put_all(enc, slot, c);
@@ -82,9 +84,12 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 		bytes_put(&enc->columns[COLUMN_BYTES], c->xsave, c->xsave ? c->xsave_bytes : 0);
 		break;
 	case CAPTURE_ENTER:
-		put_all(enc, slot, c);
+		if (told)
+			put_all(enc, slot, c);
 		break;
 	case CAPTURE_RESULT:
+		if (!told)
+			break;
 		put_value(enc, slot, 0, c->regs[0]);
 		if (c->known >> 2 & 1)
 			put_value(enc, slot, 1, c->regs[2]);
@@ -93,13 +98,15 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 		put_kernel(enc, slot, c);
 		break;
 	case CAPTURE_SIGNAL:
-		put_all(enc, slot, c);
+		if (told)
+			put_all(enc, slot, c);
 		put(enc, COLUMN_VALUES, c->ip);
 		put(enc, COLUMN_VALUES, c->signal);
 		put(enc, COLUMN_VALUES, c->handler);
 		break;
 	case CAPTURE_SWITCH:
-		put_all(enc, slot, c);
+		if (told)
+			put_all(enc, slot, c);
 		put(enc, COLUMN_VALUES, c->ip);
 		put(enc, COLUMN_VALUES, c->entered ? c->order - c->entered : 0);
 		break;

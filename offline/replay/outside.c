@@ -47,14 +47,16 @@ static void fill_frame(struct value_run *run, const struct capture *signal, uint
 {
 	/* A call that was interrupted is made again, or has failed: by what the kernel puts there.
 	 */
-	bool restarts = value_run_restarted((int64_t)signal->regs[VALUE_RAX]);
+	bool restarts =
+		value_run_hides(signal) || value_run_restarted((int64_t)signal->regs[VALUE_RAX]);
 	uint64_t words[FRAME_N_REGS];
 	for (unsigned i = 0; i < 16; i++)
 		words[i] = signal->regs[frame_regs[i]];
 	words[16] = signal->ip;
 	words[17] = signal->flags;
 	for (unsigned i = 0; i < FRAME_N_REGS; i++)
-		if (!restarts || (i != 13 && i != 16)) /* rax, ip */
+		if ((!restarts || (i != 13 && i != 16)) /* rax, ip */ &&
+		    (i == 16 || !value_run_hides(signal)))
 			value_memory_write(&run->memory, sp + FRAME_REGS + 8 * i, &words[i], 8,
 					   VALUE_EXACT);
 	value_memory_write(&run->memory, sp + FRAME_INFO, &signal->signal, 4, VALUE_EXACT);
@@ -152,6 +154,10 @@ int value_run_signal(struct value_run *run, const struct capture *c)
 	was->unseen = run->unseen;
 	was->entered = false;
 	was->frame = 0;
+	was->hidden = value_run_hides(c);
+	was->unsure = was->hidden && !run->outside && !value_run_behind_syscall(run, c->ip);
+	if (was->unsure)
+		value_run_suppose(run);
 	if (!run->outside && !is_in_clock(run, c))
 		value_run_registers(run, c);
 	was->n_calls = run->n_calls;
@@ -163,6 +169,19 @@ int value_run_signal(struct value_run *run, const struct capture *c)
 		value_run_dead_stack(run, c->sp - RED_ZONE);
 	value_run_tell(run, VALUE_CROSSING_SIGNAL, c, NULL);
 	return VALUE_REPLAY_LIMIT;
+}
+
+/* The result of rt_sigreturn() is what rax was, or is behind the system call that was interrupted.
+ * Where registers are hidden, nothing but an error is told. */
+static void set_rax_behind(struct value_run *run, const struct interrupted *was,
+			   const struct capture *c)
+{
+	enum { ERROR_MOST = 4095 };
+	bool told = !was->hidden || (c->result < 0 && c->result >= -ERROR_MOST);
+	if (told)
+		value_set_gpr(run->machine, VALUE_RAX, c->result, VALUE_EXACT);
+	else if (!was->unsure)
+		value_forget(run->machine, (uint64_t)1 << VALUE_RAX, VALUE_UNKNOWN);
 }
 
 void value_run_sigreturn(struct value_run *run, const struct capture *c)
@@ -182,8 +201,10 @@ void value_run_sigreturn(struct value_run *run, const struct capture *c)
 	/* A system call that was interrupted is made again, or has failed. */
 	if (!run->outside && !is_in_clock(run, c)) {
 		value_machine_state(run->machine)->rip = c->ip;
-		value_set_gpr(run->machine, VALUE_RAX, c->result, VALUE_EXACT);
+		set_rax_behind(run, was, c);
 	}
+	if (was->unsure)
+		value_run_suppose(run);
 	run->n_calls = was->n_calls < run->n_calls ? was->n_calls : run->n_calls;
 }
 

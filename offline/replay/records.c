@@ -309,7 +309,7 @@ bool value_run_agrees(const struct value_run *run, const struct capture *c)
 }
 
 /* Behind a system call what it has changed is not told. */
-static bool behind_syscall(struct value_run *run, uint64_t ip)
+bool value_run_behind_syscall(struct value_run *run, uint64_t ip)
 {
 	uint8_t bytes[2];
 	return !value_memory_read(&run->memory, ip - 2, bytes, 2, NULL) && bytes[0] == 0x0f &&
@@ -320,7 +320,7 @@ bool value_run_ends(struct value_run *run, const struct capture *c)
 {
 	const struct value_state *s = value_machine_state(run->machine);
 	return c && c->kind == CAPTURE_END && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] &&
-	       (value_run_agrees(run, c) || behind_syscall(run, c->ip));
+	       (value_run_agrees(run, c) || value_run_behind_syscall(run, c->ip));
 }
 
 int value_run_expect(struct value_run *run)

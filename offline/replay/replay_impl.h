@@ -40,6 +40,8 @@ struct open_call {
 struct interrupted {
 	bool outside, in_library, unseen;
 	bool entered;	/* the handler was seen to begin */
+	bool hidden;	/* no register was told of where it was, */
+	bool unsure;	/* nor is it known at what time it was there */
 	uint64_t frame; /* of the handler; 0: not known */
 	size_t n_calls;
 	struct value_state state;
@@ -260,6 +262,11 @@ void value_run_note_supposed(struct value_run *run);
 /* A record agrees with where the run is: what it does not tell is assumed, the way is known again.
  */
 void value_run_agreed(struct value_run *run, const struct capture *c);
+/* Whether @c tells no register of where the task was (record --redact): that may have been any of
+ * the times at which the run comes by. */
+bool value_run_hides(const struct capture *c);
+/* It was taken for the first of them. */
+void value_run_suppose(struct value_run *run);
 
 /* reached.c: from now on; false: memory is out. @next may have changed. */
 bool value_run_begin_noting(struct value_run *run);
@@ -364,6 +371,8 @@ int value_run_turned_crash(struct value_run *run, int signal, const char *what);
 int value_run_outside(struct value_run *run); /* one record */
 /* Whether the registers that the record tells are what was computed. */
 bool value_run_agrees(const struct value_run *run, const struct capture *c);
+/* Whether the instruction before @ip is a system call. */
+bool value_run_behind_syscall(struct value_run *run, uint64_t ip);
 /* Whether the task has ended at this very moment: the place, and the registers where they are told.
  */
 bool value_run_ends(struct value_run *run, const struct capture *c);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* suppose.c: a branch, or the address of a store, that an assumed value decides. If the assumption
+/* suppose.c: a branch, or the address of a store, that an assumed value decides; or a record whose
+ * registers are hidden, taken where its place was met first. If the assumption
  * is wrong, the program has gone another way and has written what is not written here. So nothing
  * that follows is exact, until a record agrees with the place that was reached; and then the way is
  * known again, but what memory and registers hold is assumed, unless that record tells it. */
@@ -35,13 +36,24 @@ void value_run_note_supposed(struct value_run *run)
 	s->doubts = doubts_of(run);
 }
 
+bool value_run_hides(const struct capture *c)
+{
+	return (c->kind == CAPTURE_SIGNAL || c->kind == CAPTURE_SWITCH) && !c->known;
+}
+
+void value_run_suppose(struct value_run *run)
+{
+	value_machine_suppose(run->machine);
+	value_run_note_supposed(run);
+}
+
 void value_run_agreed(struct value_run *run, const struct capture *c)
 {
 	const uint64_t kept = 1 << VALUE_RBX | 1 << VALUE_RSP | 1 << VALUE_RBP | 0xf000;
 	const struct value_state *s = value_machine_state(run->machine);
 	uint64_t told = (c->known & 0xffff) | 1 << VALUE_RSP;
 
-	if (!run->supposition.holds)
+	if (!run->supposition.holds || value_run_hides(c))
 		return;
 	/* Nobody has looked at the hash where one of these registers is not exact by itself. */
 	if (c->has_hash && !value_quality(run->machine, kept) && capture_hash(s->gpr) == c->hash)

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* switches.c: where a task lost the processor in user mode, found again by its registers. What it
- * executes between two such records nobody else has seen, and it has seen nobody else. A place that
- * is met once more with the same registers, as in a loop that waits, is taken the first time. If
- * the loop has changed memory by then, how often it did is not known. */
+/* switches.c: where a task lost the processor in user mode, found again by its registers (where
+ * they are hidden, by ip and stack pointer alone). What it executes between two such records nobody
+ * else has seen, and it has seen nobody else. A place that is met once more with the same
+ * registers, as in a loop that waits, is taken the first time. If the loop has changed memory by
+ * then, how often it did is not known. */
 #include "offline/replay/replay_impl.h"
+
+#include <string.h>
 
 enum { LOOK_INSNS = 20000 };
 
 /* Goes on alone from where the task lost the processor, as it may have done: whether it comes there
- * once more, with other memory. */
+ * once more, with other memory. Where registers are hidden, with other ones as well; and unless it
+ * is seen to come to a system call before, it may. */
 static bool comes_back_changed(struct value_run *run, const struct capture *here,
 			       const struct value_snapshot *memory)
 {
 	struct value_machine *m = run->machine;
 	const struct value_state *s = value_machine_state(m);
+	const struct value_state was = *s;
+	bool hides = value_run_hides(here);
 	uint64_t place = s->rip, count = value_machine_count(m);
 	enum value_side other = value_machine_side_now(m) == VALUE_SIDE_TRACED ? VALUE_SIDE_LIBRARY
 									       : VALUE_SIDE_TRACED;
@@ -23,7 +29,8 @@ static bool comes_back_changed(struct value_run *run, const struct capture *here
 		enum value_stop stop = value_machine_run(m, count + LOOK_INSNS, NULL);
 		if (stop == VALUE_STOP_PLACE && s->rip == place &&
 		    value_run_agrees_there(run, here))
-			return !value_memory_is_as(&run->memory, memory);
+			return !value_memory_is_as(&run->memory, memory) ||
+			       (hides && memcmp(s, &was, sizeof(was)));
 		bool on = stop == VALUE_STOP_PLACE;
 		if (stop == VALUE_STOP_OUTSIDE && value_machine_has_code(m, s->rip, other)) {
 			enum value_side now = value_machine_side_now(m);
@@ -32,7 +39,7 @@ static bool comes_back_changed(struct value_run *run, const struct capture *here
 			on = true;
 		}
 		if (!on || value_machine_count(m) >= count + LOOK_INSNS)
-			return false;
+			return hides && stop != VALUE_STOP_SYSCALL;
 	}
 }
 
@@ -72,6 +79,13 @@ static void take_switch(struct value_run *run, struct value_trace *trace, struct
 		run->ended = VALUE_REPLAY_END;
 }
 
+/* Nothing tells which time it was: what others have done by then, and what it does meanwhile. */
+static void part(struct value_run *run)
+{
+	value_threads_part(run);
+	value_run_suppose(run);
+}
+
 bool value_run_switched(struct value_run *run, struct value_trace *trace)
 {
 	struct value_machine *m = run->machine;
@@ -81,8 +95,11 @@ bool value_run_switched(struct value_run *run, struct value_trace *trace)
 	take_switch(run, trace, &here);
 	/* Which time it was matters to those alone that were executed meanwhile. */
 	if (value_threads_together(run) && !value_run_was_alone(run, here.entered, here.order) &&
-	    is_ambiguous(run, &here))
+	    is_ambiguous(run, &here)) {
 		value_memory_assume_all(&run->memory);
+		if (value_run_hides(&here))
+			part(run);
+	}
 	value_machine_set_count(m, value_machine_count(m));
 	return true;
 }
@@ -99,6 +116,9 @@ void value_run_switched_behind(struct value_run *run)
 			return;
 		}
 		take_switch(run, NULL, &here);
+		if (value_run_hides(&here) && value_threads_together(run) &&
+		    !value_run_was_alone(run, here.entered, here.order))
+			part(run);
 	}
 }
 

@@ -26,7 +26,7 @@ bool value_run_may_be_in(struct value_run *run, const struct capture *c)
 	    c->ip - s->rip + NEARBY >= 2 * NEARBY || s->gpr[VALUE_RSP] - c->sp >= FRAME)
 		return false;
 	for (unsigned i = 0; i < sizeof(kept); i++)
-		if (!value_quality(run->machine, 1ull << kept[i]) &&
+		if (c->known >> kept[i] & 1 && !value_quality(run->machine, 1ull << kept[i]) &&
 		    s->gpr[kept[i]] != c->regs[kept[i]])
 			return false;
 	return true;
@@ -216,6 +216,10 @@ enum value_torn value_run_torn(struct value_run *run, const char *name)
 	else
 		run->torn = (struct torn_call){.sp = sp, .hash = hash};
 	run->next++;
+	if (value_run_hides(c)) {
+		value_threads_part(run);
+		value_run_suppose(run);
+	}
 	value_run_agreed(run, c);
 	value_run_ranges(run, c);
 	if (c->order >= CAPTURE_NEVER)

@@ -97,6 +97,70 @@ claim 'a secret is not known' is "$(sed -n '2s/.*plain=60) = //p' looked)" '?'
 "$PUGMARK" verify both >known 2>>err
 claim 'verify says that some are not known' grep -Eq ' [1-9][0-9]* unknown' known
 claim 'and that it is known up to its end' grep -q 'up to its end' known
+# Eight bytes that were read are in rax while a signal finds the task, and while it loses the processor.
+cat >holder.c <<'C'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+static volatile int hits, over;
+static char input[8];
+static void hit(int s) { hits++; }
+static void *other(void *arg)
+{
+	while (!over)
+		;
+	return arg;
+}
+static __attribute__((noinline)) long hold(void)
+{
+	long n = 0, secret;
+	memcpy(&secret, input, 8);
+	__asm__ volatile("1: incq %0; cmpl $5, %1; jl 1b; xorl %%eax, %%eax"
+			 : "+r"(n), "+m"(hits), "+a"(secret) : : "cc");
+	return n;
+}
+static __attribute__((noinline)) int counted(long n) { return printf("%ld\n", n); }
+int main(void)
+{
+	struct itimerval often = {{0, 20000}, {0, 20000}}, never = {0};
+	pthread_t t;
+	read(0, input, 8);
+	signal(SIGALRM, hit);
+	pthread_create(&t, NULL, other, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	long n = hold();
+	setitimer(ITIMER_REAL, &never, NULL);
+	over = 1;
+	pthread_join(t, NULL);
+	return counted(n) < 2;
+}
+C
+${CC:-cc} -O1 -g -w -pthread -o holder holder.c || exit 1
+words 8 >key
+hex=$(od -An -tx8 key | tr -d ' ')
+hold() { # OUT OPTIONS...
+	"$PUGMARK" record -q --level values "${@:2}" -o "$1" -- ./holder <key >printed 2>>err
+	claim "$1: it ends as it does alone" is $? 0
+	"$PUGMARK" raw --captures "$1" >records 2>>err
+}
+lacks() { ! grep -q "$1" "$2"; }
+hold held
+claim 'a signal finds it in a register' grep -q "signal.*=$hex" records
+hold held_switched --one-processor
+claim 'as does what takes the processor away' grep -q "switch.*=$hex" records
+for options in '' --one-processor; do
+	hold "hidden$options" --redact 0 $options
+	claim "redacted $options: in no register of any record" lacks "$hex" records
+	claim "redacted $options: a signal is told" grep -q signal= records
+	claim "redacted $options: not a byte of it is there" is "$(python3 found.py "hidden$options" key)" ''
+	"$PUGMARK" values "hidden$options" counted >looked 2>>err
+	claim "redacted $options: how often it went round is not called exact" \
+		eval '! grep -Eq "counted\(n=[0-9]+\)" looked || grep -q "counted(n=$(cat printed))" looked'
+done
+
 "$PUGMARK" record -q --redact 0 -o none -- ./reader <input >told 2>&1
 claim 'without level values it is refused' is $? 2
 conclude

@@ -137,9 +137,9 @@ static void append_locked(struct capture_writer *w, struct segment_header *h,
 	int err = pwrite_all(w->fd, b->data, len, w->off);
 	if (err) {
 		fail(w, err);
-		/* Else the reader sees a segment that is cut short. */
-		if (ftruncate(w->fd, w->off))
-			return;
+		/* Nothing follows. A part of it that stays the reader takes for cut short. */
+		while (ftruncate(w->fd, w->off) && errno == EINTR)
+			;
 		return;
 	}
 	w->off += len;
@@ -341,6 +341,8 @@ static bool reads_beside(uint32_t nr)
 /* Takes away what must not be kept, or what may have been made of it. */
 static void redact(struct capture_task *t, struct capture *c)
 {
+	enum { ERROR_MOST = 4095 };
+
 	if (c->kind == CAPTURE_KERNEL &&
 	    (reads_beside(c->nr) || (syscall_content(c->nr) && !t->shown))) {
 		for (uint32_t i = 0; i < t->n_ranges; i++)
@@ -350,6 +352,16 @@ static void redact(struct capture_task *t, struct capture *c)
 		c->known = 0;
 		c->has_hash = false; /* of registers that hold it, perhaps */
 		c->n_ranges = 0;
+	} else if (c->kind == CAPTURE_SIGNAL) {
+		c->known = 0;
+		c->n_ranges = 0;
+	} else if (c->kind == CAPTURE_SWITCH) {
+		c->known = 0; /* the place is kept: ip and sp */
+	}
+	/* Its result is rax of what was interrupted, unless that was a call that has failed. */
+	if (c->kind == CAPTURE_KERNEL && c->nr == SYS_rt_sigreturn) {
+		c->result = c->result < 0 && c->result >= -ERROR_MOST ? c->result : 0;
+		memset(c->args, 0, sizeof(c->args));
 	}
 }
 
@@ -460,14 +472,18 @@ static void forget_ranges(struct capture_task *t)
 	t->bytes.len = 0;
 }
 
-/* It has the processor again. */
-static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_t order)
+/* It has the processor again. @on: what was written by then is told; else the ranges that have come
+ * are the next record's, and may hold what is to be hidden there. */
+static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_t order, bool on)
 {
 	t->off.order = order;
+	t->off.n_ranges = 0;
 	t->is_off = false;
-	give_ranges(t, &t->off);
+	if (on)
+		give_ranges(t, &t->off);
 	add_record(w, t, &t->off);
-	forget_ranges(t);
+	if (on)
+		forget_ranges(t);
 }
 
 static void take_note(struct capture_writer *w, struct capture_task *t,
@@ -479,7 +495,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	note_lost(w, t, n->number, n->order, n->time_ns);
 	t->ring_number = n->number + 1;
 	if (t->is_off)
-		add_switch(w, t, n->order);
+		add_switch(w, t, n->order, n->kind == RING_CAPTURE_ON);
 	if (n->kind == RING_CAPTURE_ON)
 		return;
 	give_ranges(t, &c);
@@ -500,6 +516,8 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		take_registers(n, &c);
 		c.trapped = n->words[17];
 		c.entered = n->order;
+		if (w->redaction.n)
+			redact(t, &c);
 		t->off = c;
 		t->is_off = true;
 		return;
@@ -651,8 +669,10 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 		fail(w, -ENOMEM);
 	else if (b->kind == RING_CAPTURE_BATCH)
 		take_batch(w, t, (const char *)b->data, len - head);
-	else
+	else {
 		take_record(w, t, record, len);
+		keep_ranges(w, t);
+	}
 	return 0;
 }
 
@@ -716,7 +736,7 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 		if (!t)
 			continue;
 		if (t->is_off)
-			add_switch(w, t, CAPTURE_NEVER);
+			add_switch(w, t, CAPTURE_NEVER, false);
 		finish_segment(w, t);
 		finish_channels(w, t);
 		bytes_deinit(&t->channels);
