@@ -204,6 +204,154 @@ static void test_what_is_missing_is_lost(void **state)
 	end(captures, iter);
 }
 
+static struct capture_note *add_note(uint32_t kind, uint32_t n_words)
+{
+	struct capture_note *n =
+		add(offsetof(struct capture_note, words) + n_words * sizeof(*n->words));
+
+	n->kind = kind;
+	n->task = TASK;
+	n->place = ~0u;
+	n->n_words = n_words;
+	n->number = number++;
+	n->order = order++;
+	n->ip = 0x1000;
+	n->sp = 0x2000;
+	for (uint32_t i = 0; i < n_words; i++)
+		n->words[i] = 0x5ec4e70000000000 + i;
+	return n;
+}
+
+/* Behind the last of a task none would tell by its number. */
+static void test_what_is_lost_last_is_lost(void **state)
+{
+	(void)state;
+	struct captures_iter *iter;
+	struct capture c;
+
+	for (int ends = 0; ends < 2; ends++)
+		for (int lost = 1; lost < 3; lost++) {
+			begin();
+			add_call(1);
+			send();
+			number++;
+			add_call(2);
+			if (ends)
+				add_note(RING_CAPTURE_END, 18);
+			send();
+			capture_writer_lost(writer, lost);
+			struct captures *captures = read_back(&iter);
+			assert_call(iter, 1, 0);
+			assert_lost(iter, 1);
+			assert_call(iter, 2, 0);
+			if (ends) {
+				assert_int_equal(captures_next(iter, &c), 1);
+				assert_int_equal(c.kind, CAPTURE_END);
+			} else if (lost > 1) {
+				assert_lost(iter, 1);
+			}
+			end(captures, iter);
+		}
+}
+
+/* A record of the ring that is in no batch; the ring's memory is another's then. */
+static void test_a_range_alone_is_kept(void **state)
+{
+	(void)state;
+	struct captures_iter *iter;
+	struct capture c;
+
+	begin();
+	add_range(0x1000, 'a', 13);
+	capture_writer_begin(writer);
+	assert_int_equal(capture_writer_ring(writer, ring.data + sizeof(uint64_t),
+					     offsetof(struct capture_bytes, data) + 13),
+			 0);
+	capture_writer_end(writer);
+	memset(&ring, 0xff, sizeof(ring));
+	len = 0;
+	add_call(13);
+	send();
+	struct captures *captures = read_back(&iter);
+	assert_int_equal(captures_next(iter, &c), 1);
+	assert_int_equal(c.n_ranges, 1);
+	assert_bytes(&c.ranges[0], 0x1000, 'a', 13);
+	end(captures, iter);
+}
+
+/* Of where a signal finds a task, and where it loses the processor, ip and sp are left; and nothing
+ * that was read before becomes the loss's, if the record is missing that it is over. */
+static void test_registers_are_redacted(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"0"};
+	const struct redaction redaction = {words, 1};
+	struct captures_iter *iter;
+	struct capture c;
+
+	for (int hides = 0; hides < 2; hides++) {
+		begin();
+		if (hides)
+			capture_writer_redact(writer, &redaction);
+		add_note(RING_CAPTURE_SIGNAL, 19);
+		add_note(RING_CAPTURE_SWITCH, 18);
+		add_note(RING_CAPTURE_ON, 0);
+		add_note(RING_CAPTURE_SWITCH, 18);
+		number++;
+		add_range(0x1000, 's', 8);
+		add_note(RING_CAPTURE_KERNEL, 8)->words[0] = SYS_read;
+		add_note(RING_CAPTURE_KERNEL, 8)->words[0] = SYS_rt_sigreturn;
+		send();
+		struct captures *captures = read_back(&iter);
+		assert_int_equal(captures_next(iter, &c), 1);
+		assert_int_equal(c.kind, CAPTURE_SIGNAL);
+		assert_int_equal(c.known, hides ? 0 : CAPTURE_ALL_KNOWN);
+		assert_true(c.ip == 0x1000 && c.sp == 0x2000);
+		assert_int_equal(c.signal, 17);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(captures_next(iter, &c), 1);
+			if (c.kind == CAPTURE_LOST)
+				assert_int_equal(captures_next(iter, &c), 1);
+			assert_int_equal(c.kind, CAPTURE_SWITCH);
+			assert_int_equal(c.known, hides ? 0 : CAPTURE_ALL_KNOWN);
+			assert_true(c.ip == 0x1000 && c.sp == 0x2000 && c.trapped);
+			assert_int_equal(c.n_ranges, 0);
+			for (int r = 0; r < 16; r++)
+				assert_int_equal(c.regs[r], hides ? 0 : 0x5ec4e70000000000 + r);
+		}
+		assert_int_equal(captures_next(iter, &c), 1);
+		assert_int_equal(c.kind, CAPTURE_KERNEL);
+		assert_int_equal(c.n_ranges, 1);
+		assert_int_equal(c.ranges[0].unread, hides);
+		assert_int_equal(captures_next(iter, &c), 1);
+		assert_true(hides ? !c.result : c.result == 0x5ec4e70000000001);
+		assert_true(hides ? !c.args[0] : c.args[0] == 0x5ec4e70000000002);
+		end(captures, iter);
+	}
+}
+
+/* Where registers are missing, those of what stands behind it are not taken for them. */
+static void test_a_short_note_is_not_read_past(void **state)
+{
+	(void)state;
+	struct captures_iter *iter;
+	struct capture c;
+
+	begin();
+	add_note(RING_CAPTURE_SWITCH, 4);
+	add_note(RING_CAPTURE_ON, 0);
+	send();
+	add_call(1);
+	send();
+	struct captures *captures = read_back(&iter);
+	assert_int_equal(captures_next(iter, &c), 1);
+	assert_int_equal(c.kind, CAPTURE_SWITCH);
+	for (int r = 0; r < 16; r++)
+		assert_int_equal(c.regs[r], r < 4 ? 0x5ec4e70000000000 + r : 0);
+	assert_call(iter, 1, 0);
+	end(captures, iter);
+}
+
 static void test_lengths_are_not_trusted(void **state)
 {
 	(void)state;
@@ -256,6 +404,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranges_outlive_their_batch),
 		cmocka_unit_test(test_what_is_missing_is_lost),
+		cmocka_unit_test(test_what_is_lost_last_is_lost),
+		cmocka_unit_test(test_a_range_alone_is_kept),
+		cmocka_unit_test(test_registers_are_redacted),
+		cmocka_unit_test(test_a_short_note_is_not_read_past),
 		cmocka_unit_test(test_lengths_are_not_trusted),
 		cmocka_unit_test(test_a_number_that_comes_twice),
 	};

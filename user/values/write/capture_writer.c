@@ -44,6 +44,7 @@ struct capture_task {
 	struct capture off; /* where it lost the processor */
 	bool is_off;	    /* and has not got it back */
 	bool shown;	    /* the content of the next system call may be kept */
+	bool ended;	    /* its last record is its END */
 	struct clock_asked asked;
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
@@ -58,6 +59,7 @@ struct capture_writer {
 	int fd, err;
 	uint32_t check_every;
 	uint64_t off, records;
+	uint64_t lost, lost_told; /* captures that the ring had no room for; by their numbers */
 	uint32_t n_segments;
 	struct codec *codec, *hurried; /* of the start and files; of records, beside what runs */
 	struct bytes stored;
@@ -277,8 +279,10 @@ static void add_lost(struct capture_writer *w, struct capture_task *t, uint64_t 
 static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t number,
 		      uint64_t order, uint64_t time_ns)
 {
-	if (number > t->ring_number)
-		add_lost(w, t, number - t->ring_number, order, time_ns);
+	if (number <= t->ring_number)
+		return;
+	w->lost_told += number - t->ring_number;
+	add_lost(w, t, number - t->ring_number, order, time_ns);
 }
 
 static void take_range(struct capture_writer *w, struct capture_task *t,
@@ -494,6 +498,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	note_begins(w, t, n, &c);
 	note_lost(w, t, n->number, n->order, n->time_ns);
 	t->ring_number = n->number + 1;
+	t->ended = n->kind == RING_CAPTURE_END;
 	if (t->is_off)
 		add_switch(w, t, n->order, n->kind == RING_CAPTURE_ON);
 	if (n->kind == RING_CAPTURE_ON)
@@ -583,6 +588,7 @@ static uint32_t words_of(uint32_t kind)
 	static const uint8_t words[] = {
 		[RING_CAPTURE_ENTER] = 17,  [RING_CAPTURE_RESULT] = 4, [RING_CAPTURE_KERNEL] = 8,
 		[RING_CAPTURE_SIGNAL] = 19, [RING_CAPTURE_INSN] = 5,   [RING_CAPTURE_END] = 17,
+		[RING_CAPTURE_SWITCH] = 18,
 	};
 
 	return kind < sizeof(words) ? words[kind] : 0;
@@ -726,6 +732,11 @@ int capture_writer_error(const struct capture_writer *w)
 	return w->err;
 }
 
+void capture_writer_lost(struct capture_writer *w, uint64_t n)
+{
+	w->lost = n;
+}
+
 int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes)
 {
 	if (!w)
@@ -737,6 +748,9 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 			continue;
 		if (t->is_off)
 			add_switch(w, t, CAPTURE_NEVER, false);
+		/* No number follows that would tell of what was lost last, perhaps of this task. */
+		if (!t->ended && w->lost > w->lost_told)
+			add_lost(w, t, 1, 0, t->last_ns);
 		finish_segment(w, t);
 		finish_channels(w, t);
 		bytes_deinit(&t->channels);

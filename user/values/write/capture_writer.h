@@ -20,7 +20,9 @@ struct capture_writer;
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
 			struct pugmark_diag *diag);
 /* From here on nothing is kept of what @redaction hides, nor of what follows from it: registers and
- * memory behind calls out, where control comes in from outside, and at the end. */
+ * memory behind calls out, where control comes in from outside, and at the end; and registers but
+ * rip and rsp where a signal finds a task, where one loses the processor, and in what
+ * rt_sigreturn() was called with and gives back. */
 void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction);
 /* The process notes itself what clocks tell. */
 void capture_writer_clocks(struct capture_writer *w, const struct clock_calls *calls);
@@ -46,6 +48,9 @@ void capture_writer_resolve(struct capture_writer *w,
 void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns);
 /* 0, or what kept it from writing: from then on nothing more is written. */
 int capture_writer_error(const struct capture_writer *w);
+/* How many captures found the ring full, of all tasks. If numbers have not told of all of them, the
+ * records of each task without an END are told to lack some at their end. */
+void capture_writer_lost(struct capture_writer *w, uint64_t n);
 /* Writes the rest and frees the writer; NULL, or how many records and bytes there were in all.
  * Returns what capture_writer_error() would. */
 int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes);

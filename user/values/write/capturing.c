@@ -375,6 +375,7 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 		     (unsigned long long)lost, (unsigned long long)without_task,
 		     c->broken ? ", and others stood in the ring damaged" : "") < 0)
 		*text = NULL;
+	capture_writer_lost(c->writer, lost);
 	int err = capture_writer_close(c->writer, records, bytes);
 	c->writer = NULL;
 	return err;
