@@ -297,17 +297,6 @@ void value_run_doubt(struct value_run *run)
 	run->unseen = false;
 }
 
-/* Whether a record may be of this moment: every register that is exact is as it says. */
-bool value_run_agrees(const struct value_run *run, const struct capture *c)
-{
-	const struct value_state *s = value_machine_state(run->machine);
-	for (unsigned i = 0; i < 16; i++)
-		if (c->known >> i & 1 && !value_quality(run->machine, (uint64_t)1 << i) &&
-		    s->gpr[i] != c->regs[i])
-			return false;
-	return c->sp == s->gpr[VALUE_RSP];
-}
-
 /* Behind a system call what it has changed is not told. */
 bool value_run_behind_syscall(struct value_run *run, uint64_t ip)
 {

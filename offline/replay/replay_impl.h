@@ -3,10 +3,10 @@
  * code, library.c through that of libraries, outside.c from record to record where nothing is
  * executed; calls.c keeps the calls that are open between them, records.c applies records,
  * own_code.c knows what is code, neighbours.c and threads.c what other threads do, switches.c where
- * the task lost the processor, torn.c in which call and strings.c in which turn, turned.c answers
- * runs that go another way, replay_open.c begins runs, snapshots.c keeps their states, seek.c goes
- * to any instruction, moments.c to any moment of the order over all tasks and moment.c to one for a
- * look. */
+ * the task lost the processor, torn.c in which call, agrees.c which record is of now, turned.c
+ * answers runs that go another way, replay_open.c begins runs, snapshots.c keeps their states,
+ * seek.c goes to any instruction, moments.c to any moment of the order over all tasks and moment.c
+ * to one for a look. */
 #ifndef OFFLINE_REPLAY_REPLAY_IMPL_H
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
 
@@ -387,7 +387,7 @@ void value_run_switched_behind(struct value_run *run);
 /* At a system call, before a record of such a loss: whether it was here, so that the call comes
  * once more. Else it was not found where it was, and who else executed meanwhile is not known. */
 bool value_run_switched_before(struct value_run *run, const struct capture *c);
-/* strings.c: what the record of a signal or a loss of the processor tells of the registers there,
+/* agrees.c: what the record of a signal or a loss of the processor tells of the registers there,
  * however many turns of a string instruction were done; whether it may be of this moment; whether
  * turns were done, or that is not known; does them, and leaves the registers to the record. What is
  * not known of that is assumed in memory. */

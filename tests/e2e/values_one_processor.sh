@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # values_one_processor.sh: threads that share one processor while they are recorded (--one-processor), and
 # tell each other things in memory alone: by spinning, in a race, under a mutex, through a queue without
-# locks; or lose it in the midst of string functions or instructions. What the program prints is what the replay computes,
-# and it is exact. A loop that waits and changes memory alone is told as not known. At the end threads may
-# run where they might before.
+# locks; or lose it in the midst of string functions or instructions. What the program prints is what the
+# replay computes, and it is exact. A loop that waits and changes memory alone is told as not known. At the
+# end threads may run where they might before.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* strings.c: a repeated string instruction that the task was in the midst of when it lost the
- * processor. Some of its turns were done by then, and the others see what they have written. The
- * registers there say how many: rcx is less by that number, rsi and rdi have gone that far. */
+/* agrees.c: whether a record may be of the moment that the run is at.
+ *
+ * That is more than a comparison where the task lost the processor in the midst of a repeated
+ * string instruction: some of its turns were done by then, and the others see what they have
+ * written. The registers there say how many: rcx is less by that number, rsi and rdi have gone that
+ * far. */
 #include "offline/replay/replay_impl.h"
 
 enum { DIRECTION = 1 << 10 }; /* of the flags */
 
+/* Whether a record may be of this moment: every register that is exact is as it says. */
+bool value_run_agrees(const struct value_run *run, const struct capture *c)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	for (unsigned i = 0; i < 16; i++)
+		if (c->known >> i & 1 && !value_quality(run->machine, (uint64_t)1 << i) &&
+		    s->gpr[i] != c->regs[i])
+			return false;
+	return c->sp == s->gpr[VALUE_RSP];
+}
+
+/* The registers that such an instruction changes with each turn. */
 static uint32_t moved(const struct value_insn *insn)
 {
 	uint32_t regs = 0;
@@ -14,7 +29,7 @@ static uint32_t moved(const struct value_insn *insn)
 	for (int i = 0; i < insn->n_access; i++)
 		if (insn->access[i].write && insn->access[i].kind == VALUE_ACCESS_GPR)
 			regs |= 1u << insn->access[i].reg;
-	return regs >> VALUE_RCX & 1 ? regs : 0; /* else it does one turn */
+	return regs >> VALUE_RCX & 1 ? regs : 0; /* without it there is one turn */
 }
 
 uint32_t value_run_told_there(struct value_run *run, const struct capture *c)
