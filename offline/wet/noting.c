@@ -16,6 +16,7 @@ struct page {
 	uint64_t number; /* address by 4096, + 1; 0: free */
 	uint32_t code;	 /* which page of code it is, + 1; 0: none */
 	bool changed;	 /* since the window has begun anew */
+	uint64_t when;	 /* struct noting.when at which .same was right */
 	uint64_t same[WORDS / 64];
 };
 
@@ -35,6 +36,7 @@ struct noting {
 	size_t blocks_before, addresses_before, results_before; /* in its trace */
 	uint64_t count_before;
 
+	uint64_t when;	     /* how often the second side has gone back: pages are not the same */
 	struct page **pages; /* a hash table */
 	uint32_t n_pages, n_slots;
 	struct page *near[NEAR];
@@ -162,6 +164,17 @@ static inline struct page *page_of(struct noting *n, uint64_t number)
 	return near && near->number == number + 1 ? near : find_page(n, number);
 }
 
+/* The page, with bits that are right. */
+static inline struct page *page_now(struct noting *n, uint64_t number)
+{
+	struct page *page = page_of(n, number);
+	if (page && page->when != n->when) {
+		memset(page->same, 0, sizeof(page->same));
+		page->when = n->when;
+	}
+	return page;
+}
+
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* Word @word is read next: the second side gets it as it was before the step. */
@@ -191,7 +204,7 @@ static inline void see_access(struct noting *n, uint64_t addr, uint64_t len, boo
 	if (addr >> 47 || len > (uint64_t)1 << 32 || !len)
 		return;
 	for (uint64_t word = addr / 8; word <= (addr + len - 1) / 8; word++) {
-		struct page *page = page_of(n, word / WORDS);
+		struct page *page = page_now(n, word / WORDS);
 		if (!page)
 			return;
 		uint64_t *same = &page->same[word % WORDS / 64], bit = (uint64_t)1 << word % 64;
@@ -322,6 +335,7 @@ static void compare_page(void *ctx, uint64_t addr, const uint8_t *bytes)
 			!bytes || memcmp(n->code_bytes.data + (page->code - 1) * (size_t)VALUE_PAGE,
 					 bytes, VALUE_PAGE);
 	page->changed = true;
+	page->when = n->when;
 	const struct value_tlb *mine =
 		bytes ? value_memory_lookup(&n->second->memory, addr, false) : NULL;
 	if (!mine) {
@@ -448,9 +462,7 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 		if (was.inexact)
 			*known = was;
 		known->inexact = was.inexact;
-		for (uint32_t i = 0; i < n->n_slots; i++)
-			if (n->pages[i])
-				memset(n->pages[i]->same, 0, sizeof(n->pages[i]->same));
+		n->when++;
 	}
 	value_memory_forget(&n->second->memory, &kept);
 }
