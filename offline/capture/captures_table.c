@@ -208,7 +208,8 @@ bool captures_has_subleaves(uint32_t leaf)
 bool captures_cpuid(const struct captures *c, uint32_t leaf, uint32_t subleaf, uint32_t out[4],
 		    uint32_t varies[4])
 {
-	enum { EBX = 1, FEATURES = 1, STATES = 0xd, COMPACT = 1, APIC_ID = 0xff << 24 };
+	enum { EBX = 1, FEATURES = 1, STATES = 0xd, COMPACT = 1 };
+	const uint32_t apic_id = UINT32_C(0xff) << 24;
 	const json_t *list = json_object_get(json_object_get(c->table, "processor"), "cpuid");
 	size_t i = 0;
 
@@ -222,7 +223,7 @@ bool captures_cpuid(const struct captures *c, uint32_t leaf, uint32_t subleaf, u
 		out[k] = (uint32_t)number_at(json_array_get(list, i), 2 + k);
 		varies[k] = 0;
 	}
-	varies[EBX] = leaf == FEATURES			     ? (uint32_t)APIC_ID
+	varies[EBX] = leaf == FEATURES			     ? (uint32_t)apic_id
 		      : leaf == STATES && subleaf == COMPACT ? UINT32_MAX /* of IA32_XSS too */
 							     : 0;
 	return true;
