@@ -223,7 +223,7 @@ bool captures_cpuid(const struct captures *c, uint32_t leaf, uint32_t subleaf, u
 		out[k] = (uint32_t)number_at(json_array_get(list, i), 2 + k);
 		varies[k] = 0;
 	}
-	varies[EBX] = leaf == FEATURES			     ? (uint32_t)apic_id
+	varies[EBX] = leaf == FEATURES			     ? apic_id
 		      : leaf == STATES && subleaf == COMPACT ? UINT32_MAX /* of IA32_XSS too */
 							     : 0;
 	return true;
