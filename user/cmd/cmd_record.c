@@ -340,6 +340,55 @@ static int check_reads(const struct record_args *a, const struct record_modules 
 				"--list)");
 }
 
+enum { N_NOTES = 4 };
+
+/* Says what the plans leave out, and what else is to be known before the run. What the recording is
+ * to say as well is put into @notes, the caller's to free. */
+static void tell_planned(struct record_args *a, const struct record_modules *modules,
+			 char *notes[N_NOTES])
+{
+	warn_unresolved(modules, a->options.quiet);
+	if (!a->options.quiet)
+		tell_whole(modules);
+	if (!a->options.quiet && !a->modules.plan)
+		tell_foreign(a, modules);
+	notes[0] = tell_left_out(modules, a->options.quiet);
+	notes[1] = tell_packed(modules, a->options.quiet);
+	notes[2] = tell_numberless(modules, a->options.quiet);
+	notes[3] = tell_unknown(modules, a->options.quiet);
+	if (!a->options.quiet && !a->options.carrier)
+		tell_awaited(&a->modules, modules, false);
+	if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
+		tell_forked(a, modules);
+	for (int i = 0; i < N_NOTES; i++)
+		a->options.notes[i] = notes[i];
+}
+
+/* What is recorded, and who plans what comes later. */
+static void give_planned(struct record_args *a, struct record_modules *modules,
+			 struct replanning *replanning)
+{
+	const struct record_modules_options *m = &a->modules;
+	a->options.later =
+		m->n_modules && !m->sites && !m->plan && m->n_modes == 1 && !a->options.carrier;
+	a->options.wants = wants;
+	a->options.modules = modules->at;
+	a->options.n_modules = modules->n;
+	a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
+	a->options.program_fds = modules->program_fds;
+	a->options.n_program_fds = modules->n_programs;
+	a->options.program = modules->targets.at[0].path;
+	a->options.program_name = modules->targets.at[0].name;
+	a->options.running = modules->running;
+	a->options.n_running = modules->n_running;
+	a->options.not_all_loaded = &modules->loaded.cut;
+	a->options.replan = replan;
+	a->options.changed = changed;
+	a->options.release = release;
+	a->options.planned = planned;
+	a->options.replan_ctx = replanning;
+}
+
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
 {
 	struct record_modules_options *m = &a->modules;
@@ -347,7 +396,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
 	struct capture_plan *captures = NULL;
-	char *left_out = NULL, *packed = NULL, *numberless = NULL, *unknown = NULL;
+	char *notes[N_NOTES] = {NULL};
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	if (!err)
@@ -376,37 +425,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	if (!err && a->options.carrier)
 		err = refuse_awaited(m, modules, diag);
 	if (!err) {
-		warn_unresolved(modules, a->options.quiet);
-		if (!a->options.quiet)
-			tell_whole(modules);
-		if (!a->options.quiet && !a->modules.plan)
-			tell_foreign(a, modules);
-		a->options.notes[0] = left_out = tell_left_out(modules, a->options.quiet);
-		a->options.notes[1] = packed = tell_packed(modules, a->options.quiet);
-		a->options.notes[2] = numberless = tell_numberless(modules, a->options.quiet);
-		a->options.notes[3] = unknown = tell_unknown(modules, a->options.quiet);
-		if (!a->options.quiet && !a->options.carrier)
-			tell_awaited(m, modules, false);
-		if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
-			tell_forked(a, modules);
-		a->options.later = m->n_modules && !m->sites && !m->plan && m->n_modes == 1 &&
-				   !a->options.carrier;
-		a->options.wants = wants;
-		a->options.modules = modules->at;
-		a->options.n_modules = modules->n;
-		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
-		a->options.program_fds = modules->program_fds;
-		a->options.n_program_fds = modules->n_programs;
-		a->options.program = modules->targets.at[0].path;
-		a->options.program_name = modules->targets.at[0].name;
-		a->options.running = modules->running;
-		a->options.n_running = modules->n_running;
-		a->options.not_all_loaded = &modules->loaded.cut;
-		a->options.replan = replan;
-		a->options.changed = changed;
-		a->options.release = release;
-		a->options.planned = planned;
-		a->options.replan_ctx = &replanning;
+		tell_planned(a, modules, notes);
+		give_planned(a, modules, &replanning);
 		err = plan_captures(a, modules, &captures, diag);
 		if (!err)
 			err = check_reads(a, modules, diag);
@@ -427,10 +447,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		record_modules_deinit(modules);
 	capture_plan_free(captures);
 	record_reads_free(reads);
-	free(left_out);
-	free(packed);
-	free(numberless);
-	free(unknown);
+	for (int i = 0; i < N_NOTES; i++)
+		free(notes[i]);
 	free(modules);
 	return err;
 }

@@ -123,17 +123,28 @@ static void a_jump_behind_a_push_is_a_call_where_code_alone_names_what_is_behind
 	pugmark_model_free(m);
 }
 
+/* A function begins at @addr, and none two bytes behind that, in its first instruction. */
+static void check_begins_whole(const struct pugmark_model *m, uint64_t addr)
+{
+	check_model(m);
+	uint32_t func = pugmark_model_func_at(m, addr);
+	assert_int_not_equal(func, PUGMARK_NONE);
+	assert_int_equal(m->funcs[func].addr, addr);
+	assert_int_equal(pugmark_model_func_at(m, addr + 2), func);
+}
+
+/* Where the named function of ends_string.S lies, as that file lays it out. */
+static uint64_t named_by_immediate(const struct pugmark_model *m)
+{
+	return (func_of(m, "main")->addr | 4095) + 1 + 30;
+}
+
 /* Without relocations: what an instruction names is code, whatever a word of data reads as. */
 static void a_word_of_data_displaces_no_function_that_a_lea_names(void **state)
 {
 	(void)state;
 	struct pugmark_model *m = compiled("gcc", "-no-pie", "hints.S");
-	uint64_t named = func_of(m, "leaf")->addr - 20; /* so long is it */
-	check_model(m);
-	uint32_t func = pugmark_model_func_at(m, named);
-	assert_int_not_equal(func, PUGMARK_NONE);
-	assert_int_equal(m->funcs[func].addr, named);
-	assert_int_equal(pugmark_model_func_at(m, named + 2), func);
+	check_begins_whole(m, func_of(m, "leaf")->addr - 20); /* so long is it */
 	pugmark_model_free(m);
 }
 
@@ -143,13 +154,7 @@ static void the_end_of_a_string_leads_to_no_function(void **state)
 {
 	(void)state;
 	struct pugmark_model *m = compiled("gcc", "-no-pie", "ends_string.S");
-	const struct pugmark_func *main = func_of(m, "main");
-	uint64_t named = (main->addr | 4095) + 1 + 30; /* as the file lays it out */
-	check_model(m);
-	uint32_t func = pugmark_model_func_at(m, named);
-	assert_int_not_equal(func, PUGMARK_NONE);
-	assert_int_equal(m->funcs[func].addr, named);
-	assert_int_equal(pugmark_model_func_at(m, named + 2), func);
+	check_begins_whole(m, named_by_immediate(m));
 	pugmark_model_free(m);
 }
 
@@ -158,9 +163,8 @@ static void of_two_readings_neither_is_probed(void **state)
 {
 	(void)state;
 	struct pugmark_model *m = compiled("gcc", "-no-pie -DNUMBER", "ends_string.S");
-	uint64_t named = (func_of(m, "main")->addr | 4095) + 1 + 30;
 	check_model(m);
-	uint32_t block = pugmark_model_block_at(m, named + 2);
+	uint32_t block = pugmark_model_block_at(m, named_by_immediate(m) + 2);
 	assert_int_not_equal(block, PUGMARK_NONE);
 	assert_int_equal(m->insns[m->blocks[block].insn].probe, PUGMARK_PROBE_REFUSED);
 	pugmark_model_free(m);
