@@ -453,13 +453,16 @@ static void learn_anew(struct pruning *p)
 static void uncheck_changed(struct pruning *p)
 {
 	struct conflicts *ch = p->ch;
+	const struct call_order *order = &p->order;
 	bool any = false;
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
 		any |= p->changed[f];
 	for (uint32_t f = 0; f < ch->prog->n_funcs && any; f++) {
-		bool unknown = false;
-		if (p->changed[f] || calls_one_of(ch, f, p->changed, &unknown) || unknown)
+		if (p->changed[f] || calls_anything(ch, f))
 			conflict_uncheck(ch, f);
+		for (uint32_t c = order->callers_at[f];
+		     p->changed[f] && c < order->callers_at[f + 1]; c++)
+			conflict_uncheck(ch, order->callers[c]);
 	}
 }
 

@@ -171,23 +171,7 @@ static bool same_summary(const struct summary *a, const struct summary *b)
 	       a->global_depth == b->global_depth;
 }
 
-bool calls_one_of(const struct conflicts *ch, uint32_t func, const bool *which, bool *anything)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	bool one = false;
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		const struct prog_block *block = &ch->prog->blocks[b];
-		if (block->call == CALL_DIRECT) {
-			one |= which[block->callee];
-			*anything |= ch->sums[block->callee].need_global;
-		}
-		*anything |= block->call == CALL_UNKNOWN;
-	}
-	return one;
-}
-
-/* Whether @func calls unknown code, or a function that needs what unknown callees need. */
-static bool calls_anything(const struct conflicts *ch, uint32_t func)
+bool calls_anything(const struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {

@@ -16,9 +16,8 @@ struct call_order {
 	const uint32_t *callers_at, *callers;
 };
 
-/* Whether @func calls a function that @which has; *@anything: or calls unknown code, or a function
- * that needs what unknown callees need. */
-bool calls_one_of(const struct conflicts *ch, uint32_t func, const bool *which, bool *anything);
+/* Whether @func calls unknown code, or a function that needs what unknown callees need. */
+bool calls_anything(const struct conflicts *ch, uint32_t func);
 /* Where the component ends that begins at @i. */
 uint32_t component_end(const struct conflicts *ch, struct call_order order, uint32_t i);
 
