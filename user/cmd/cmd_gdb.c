@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -101,6 +102,13 @@ static const struct option options[] = {
 };
 const struct command_words gdb_words = {.options = options, .letters = ":h"};
 
+/* Whether gdb's `target remote |` has started this: it speaks over a socket. */
+static bool is_asked_by_gdb(void)
+{
+	struct stat st;
+	return !fstat(STDIN_FILENO, &st) && S_ISSOCK(st.st_mode);
+}
+
 int cmd_gdb(int argc, char **argv)
 {
 	struct options o = {.any_task = true};
@@ -128,5 +136,5 @@ int cmd_gdb(int argc, char **argv)
 	if (optind + 1 != argc)
 		return command_usage("gdb", "one recording is needed");
 	o.dir = argv[optind];
-	return o.serve || !isatty(STDIN_FILENO) ? serve(&o) : start_gdb(&o);
+	return o.serve || is_asked_by_gdb() ? serve(&o) : start_gdb(&o);
 }
