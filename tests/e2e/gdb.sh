@@ -48,6 +48,8 @@ expect() { # WHAT TIMES PATTERN
 }
 printf 'break last\ncontinue\nprint total\n' | timeout 60 "$PUGMARK" gdb "$work/r" >>"$work/out" 2>&1
 expect 'commands that come through a pipe' 1 '^(gdb) \$1 = 144$'
+timeout 60 "$PUGMARK" gdb "$work/none" </dev/null >>"$work/out" 2>&1; echo "no recording: $?" >>"$work/out"
+expect 'what is no recording: an error, and no gdb' 1 '^no recording: 1$'
 expect 'the value in last()' 1 '^\$1 = 144$'
 expect 'before the ninth and the eighth square' 1 '^\$2 = -1$'
 expect 'before it was spoilt: 1 + 4 + ... + 49' 1 '^\$3 = 140$'

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -35,7 +36,10 @@ struct options {
 	bool any_task, serve;
 };
 
-static int serve(const struct options *o)
+typedef int use_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag);
+
+/* Gives up for good what reading a recording does not need, and then uses it. */
+static int use_confined(const struct options *o, use_recording *use)
 {
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	confine_bound(o->dir);
@@ -44,8 +48,28 @@ static int serve(const struct options *o)
 				 "is not read: this kernel has no seccomp");
 		return command_fail(&diag);
 	}
-	int err = gdb_serve_recording(o->dir, o->any_task ? NULL : &o->task, &diag);
+	int err = use(o->dir, o->any_task ? NULL : &o->task, &diag);
 	return err ? command_fail(&diag) : EXIT_OK;
+}
+
+/* Whether the recording can be served, said before gdb is there: gdb would only say that the other
+ * end is gone, and end well. */
+static int check_in_child(const struct options *o)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	if (!pid)
+		exit(use_confined(o, gdb_check_recording));
+	if (pid < 0) {
+		struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+		pugmark_diag_set(&diag, -errno, o->dir, PUGMARK_NO_OFFSET,
+				 "no process can be started to read it: %s", strerror(errno));
+		return command_fail(&diag);
+	}
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ERROR;
 }
 
 /* gdb splits the command of its pipe by the shell's rules. */
@@ -72,6 +96,9 @@ static bool quote(char *out, size_t size, const char *word)
 
 static int start_gdb(const struct options *o)
 {
+	int checked = check_in_child(o);
+	if (checked != EXIT_OK)
+		return checked;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	char self[4096], dir[4096], command[9000];
 	char own[4096];
@@ -136,5 +163,5 @@ int cmd_gdb(int argc, char **argv)
 	if (optind + 1 != argc)
 		return command_usage("gdb", "one recording is needed");
 	o.dir = argv[optind];
-	return o.serve || is_asked_by_gdb() ? serve(&o) : start_gdb(&o);
+	return o.serve || is_asked_by_gdb() ? use_confined(&o, gdb_serve_recording) : start_gdb(&o);
 }

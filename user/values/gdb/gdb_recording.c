@@ -37,29 +37,50 @@ static const char *program(const struct captures *captures, struct value_run *ru
 	return "";
 }
 
+/* The task to serve in *@task: the wanted one, or the first. */
+static int choose_task(const struct value_replay *replay, const char *dir, const uint32_t *wanted,
+		       uint32_t *task, struct pugmark_diag *diag)
+{
+	uint32_t n;
+	const uint32_t *tasks = captures_tasks(value_replay_captures(replay), &n);
+	if (!n)
+		return pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
+					"no task of it was captured");
+	*task = wanted ? *wanted : tasks[0];
+	for (uint32_t i = 0; i < n; i++)
+		if (tasks[i] == *task)
+			return 0;
+	return pugmark_diag_set(diag, -ENOENT, dir, PUGMARK_NO_OFFSET,
+				"it has no values of task %u (pugmark values lists them)", *task);
+}
+
+int gdb_check_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag)
+{
+	struct value_replay *replay;
+	uint32_t chosen;
+	int err = value_replay_open(dir, &replay, diag);
+	if (err)
+		return err;
+	err = choose_task(replay, dir, task, &chosen, diag);
+	value_replay_free(replay);
+	return err;
+}
+
 int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag)
 {
 	struct value_replay *replay;
 	struct gdb_threads threads;
-	uint32_t n;
+	uint32_t chosen;
 	int err = value_replay_open(dir, &replay, diag);
 	if (err)
 		return err;
-	const struct captures *captures = value_replay_captures(replay);
-	const uint32_t *tasks = captures_tasks(captures, &n);
-	bool there = !task;
-	for (uint32_t i = 0; i < n; i++)
-		there |= task && tasks[i] == *task;
-	err = n && !there
-		      ? pugmark_diag_set(diag, -ENOENT, dir, PUGMARK_NO_OFFSET,
-					 "it has no values of task %u (pugmark values lists them)",
-					 *task)
-	      : n ? gdb_threads_init(&threads, replay, dir, task ? *task : tasks[0], diag)
-		  : pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
-				     "no task of it was captured");
+	err = choose_task(replay, dir, task, &chosen, diag);
+	if (!err)
+		err = gdb_threads_init(&threads, replay, dir, chosen, diag);
 	if (!err) {
 		uint64_t entry;
-		const char *exec = program(captures, threads.at[threads.moved].run, &entry);
+		const char *exec = program(value_replay_captures(replay),
+					   threads.at[threads.moved].run, &entry);
 		err = gdb_serve(&threads, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, exec, entry);
 		if (err)
 			pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "serving gdb: %s",

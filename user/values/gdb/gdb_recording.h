@@ -7,6 +7,10 @@
 
 #include <pugmark/diag.h>
 
+/* Whether gdb_serve_recording() can begin: that @dir holds values, and some of @task (NULL: of
+ * any). Returns 0, or -errno with @diag filled. */
+int gdb_check_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag);
+
 /* Serves the task @task (NULL: the first) of the recording in @dir on standard input and output.
  * Returns 0 when gdb has let go, or -errno with @diag filled. */
 int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag);
