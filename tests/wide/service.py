@@ -192,6 +192,8 @@ class Service:
             again = self.serve(RECORDED_SECONDS)
             if isinstance(again, dict):
                 self.plain.append(again)
+            elif isinstance(life, str):
+                raise packages.Skip(f"starts now and then: {again}")
             more -= 1
             wrong = self.unlike_plain(life)
         return wrong
