@@ -3,6 +3,7 @@
  * and from what the models write that stand for some of its functions. The trace is kept for that
  * long alone. */
 #include "offline/replay/library_writes.h"
+#include "offline/eval/string_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ struct library_writes {
 	value_wrote_fn *fn; /* NULL: nobody asks now */
 	void *ctx;
 	struct value_trace trace;
+	bool down; /* the direction flag where the trace begins */
 };
 
 void value_writes_free(struct library_writes *w)
@@ -52,6 +54,7 @@ int value_writes_ask(struct library_writes **writes, value_wrote_fn *fn, void *c
 		return fn ? -ENOMEM : 0;
 	(*writes)->fn = fn;
 	(*writes)->ctx = ctx;
+	(*writes)->down = false; /* so a function is called */
 	return 0;
 }
 
@@ -63,32 +66,40 @@ struct value_trace *value_writes_trace(struct library_writes *w)
 	return &w->trace;
 }
 
-/* @at: the addresses of the instruction; of a string instruction where it has written, where it has
- * read, how many turns. */
+/* @at: the addresses of the instruction in the trace. */
 static void tell_insn(const struct library_writes *w, const struct value_insn *insn,
-		      const uint64_t *at)
+		      const uint64_t *at, bool down)
 {
-	bool string = insn->kind == VALUE_INSN_STRING;
+	if (insn->kind == VALUE_INSN_STRING) {
+		struct value_range ranges[2];
+		unsigned n = value_string_ranges(insn, at, down, ranges);
+		for (unsigned i = 0; i < n; i++)
+			if (ranges[i].write)
+				w->fn(w->ctx, ranges[i].addr, ranges[i].len);
+		return;
+	}
 	for (int i = 0; i < insn->n_mem && i < insn->n_addresses; i++)
 		if (insn->mem[i].write)
-			w->fn(w->ctx, at[string ? 0 : i],
-			      insn->mem[i].len * (string ? at[2] : (uint64_t)1));
+			w->fn(w->ctx, at[i], insn->mem[i].len);
 }
 
-void value_writes_tell(struct library_writes *w, const struct value_machine *m)
+void value_writes_tell(struct library_writes *w, struct value_machine *m)
 {
 	if (!w || !w->fn)
 		return;
 	const struct value_trace *t = &w->trace;
 	size_t done = 0;
+	bool down = w->down;
+	w->down = value_machine_state(m)->df;
 	for (size_t i = 0; i < t->n_blocks; i++) {
 		const struct value_block *b = value_machine_block(m, t->blocks[i]);
 		for (uint16_t k = 0; k < b->n_insns; k++) {
 			const struct value_insn *insn = &b->insns[k];
 			if (done + insn->n_addresses > t->n_addresses)
 				return; /* the last block was left in its middle */
-			tell_insn(w, insn, t->addresses + done);
+			tell_insn(w, insn, t->addresses + done, down);
 			done += insn->n_addresses;
+			down = value_insn_down(insn, down);
 		}
 	}
 }

@@ -14,7 +14,7 @@ void value_writes_free(struct library_writes *writes);
 /* An empty trace to run with; NULL: nobody asks. */
 struct value_trace *value_writes_trace(struct library_writes *writes);
 /* Tells what the instructions have written that are in it. */
-void value_writes_tell(struct library_writes *writes, const struct value_machine *m);
+void value_writes_tell(struct library_writes *writes, struct value_machine *m);
 /* Before (@begins) and behind a model that stands for a function. */
 void value_writes_model(const struct library_writes *writes, struct value_memory *memory,
 			bool begins);

@@ -6,6 +6,7 @@
 
 #include "offline/base/vec.h"
 #include "offline/dep/reads.h"
+#include "offline/eval/string_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -217,17 +218,15 @@ static inline void see_access(struct noting *n, uint64_t addr, uint64_t len, boo
 	}
 }
 
-/* A string instruction may go either way. */
+/* Where the direction flag is set when the step begins, a string instruction may go either way. */
 static void see_string(struct noting *n, const struct value_insn *insn, const uint64_t at[3])
 {
-	uint64_t size = insn->n_mem ? insn->mem[0].len : 1, len = at[2] * size;
-	for (int i = 0; i < insn->n_mem && len; i++) {
-		uint64_t from = at[insn->mem[i].base == VALUE_RDI ? 0 : 1];
-		if (!insn->mem[i].read)
-			continue;
-		see_access(n, from, len, false);
-		if (n->state.df || insn->mem[i].len == 0)
-			see_access(n, from - len + size, len, false);
+	for (unsigned down = 0; down <= n->state.df; down++) {
+		struct value_range ranges[2];
+		unsigned n_ranges = value_string_ranges(insn, at, down, ranges);
+		for (unsigned i = 0; i < n_ranges; i++)
+			if (ranges[i].read)
+				see_access(n, ranges[i].addr, ranges[i].len, false);
 	}
 }
 

@@ -15,6 +15,10 @@ trap 'rm -rf "$work"' EXIT
 
 cat >"$work/p.c" <<'C'
 volatile long total, other;
+char word[16] = "a word";
+/* The zero behind the word is found, and read, at rdi, upwards; the word is cleared downwards. */
+__attribute__((noinline)) void find(char *at, long n) { __asm__ volatile("repne scasb" : "+D"(at), "+c"(n) : "a"(0)); }
+__attribute__((noinline)) void clear(char *at, long n) { __asm__ volatile("std; rep stosb; cld" : "+D"(at), "+c"(n) : "a"(0) : "memory"); }
 __attribute__((noinline)) void add(long n) { total += n * n; }
 __attribute__((noinline)) void spoil(long n) { if (n == 7) total = -1; other += n; }
 __attribute__((noinline)) long last(void) { return total; }
@@ -22,6 +26,7 @@ int main(void)
 {
 	for (long i = 1; i <= 9; i++)
 		add(i), spoil(i);
+	find(word, sizeof(word)), clear(word + 7, 8);
 	return last() == 8 * 8 + 9 * 9 - 1 ? 0 : 1;
 }
 C
@@ -38,6 +43,15 @@ timeout 60 gdb -q -batch -nx -ex 'set remotetimeout 60' -ex "target remote | '$P
 	-ex reverse-continue -ex 'print total' -ex reverse-continue -ex 'print total' -ex 'info symbol $pc' \
 	-ex 'delete' -ex 'break add' -ex 'reverse-continue' -ex 'print n' -ex kill "$work/p" \
 	>"$work/out" 2>&1
+timeout 60 gdb -q -batch -nx -ex 'set remotetimeout 60' -ex "target remote | '$PUGMARK' gdb --serve '$work/r'" \
+	-ex 'break find' -ex continue -ex 'delete' -ex 'rwatch *(char *)(word + 3)' -ex continue -ex 'info symbol $pc' -ex 'delete' \
+	-ex 'watch *(char *)(word + 1)' -ex 'break *$pc' -ex continue -ex 'info symbol $pc' -ex kill "$work/p" >>"$work/out" 2>&1
+# The program is built again: it is another.
+cp "$work/p.c" "$work/q.c" && echo 'int more;' >>"$work/q.c" && mv "$work/p" "$work/was" &&
+	$CC -O1 -g -o "$work/p" "$work/q.c" || exit 1
+timeout 60 gdb -q -batch -nx -ex 'set remotetimeout 60' -ex "target remote | '$PUGMARK' gdb --serve '$work/r'" \
+	-ex 'info files' -ex kill >"$work/stale" 2>&1
+mv "$work/was" "$work/p"
 failed=0
 expect() { # WHAT TIMES PATTERN
 	local n
@@ -55,5 +69,12 @@ expect 'before the ninth and the eighth square' 1 '^\$2 = -1$'
 expect 'before it was spoilt: 1 + 4 + ... + 49' 1 '^\$3 = 140$'
 expect 'who has done it' 1 '^spoil'
 expect 'the call before it' 1 '^\$4 = 7$'
+expect 'what scas has read' 1 '^find'
+expect 'what stos has written downwards' 1 '^clear'
+grep -q "not the file that was recorded: gdb is not given it" "$work/stale" && ! grep -q "Symbols from" "$work/stale" || {
+	echo 'FAIL a program that was built again is given to gdb'
+	cat "$work/stale"
+	failed=1
+}
 [ $failed = 0 ] || cat "$work/out"
 exit $failed

@@ -4,6 +4,8 @@
  * it, and going back before it: that is where the old value stands. */
 #include "user/values/gdb/gdb_history.h"
 
+#include "offline/eval/string_ranges.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,45 +57,79 @@ int gdb_history_unwatch(struct gdb_history *h, unsigned kind, uint64_t addr, uin
 	return 0;
 }
 
-static bool touches(const struct gdb_watch *w, const struct value_insn *insn, const uint64_t *addrs)
+/* One executed instruction, and where it lies. */
+struct executed {
+	const struct value_insn *insn;
+	const uint64_t *addrs;
+	uint64_t count; /* instructions before it */
+	bool down;	/* the direction flag */
+};
+
+static bool is_touched_by(const struct gdb_watch *w, const struct value_range *r)
 {
-	if (insn->kind == VALUE_INSN_STRING) {
-		uint64_t len = addrs[2] * insn->mem[0].len;
-		bool stored = insn->mem[0].write && addrs[0] < w->addr + w->len &&
-			      w->addr < addrs[0] + len;
-		bool loaded = addrs[1] < w->addr + w->len && w->addr < addrs[1] + len;
-		return w->kind == 2 ? stored : w->kind == 3 ? loaded : stored || loaded;
-	}
-	for (int i = 0; i < insn->n_mem; i++) {
-		const struct value_place *p = &insn->mem[i];
-		bool wanted = w->kind == 2 ? p->write : w->kind == 3 ? p->read : true;
-		if (wanted && addrs[i] < w->addr + w->len && w->addr < addrs[i] + p->len)
+	bool wanted = w->kind == 2 ? r->write : w->kind == 3 ? r->read : true;
+	return wanted && r->addr < w->addr + w->len && w->addr < r->addr + r->len;
+}
+
+static bool touches(const struct gdb_watch *w, const struct executed *e)
+{
+	const struct value_insn *insn = e->insn;
+	struct value_range ranges[2];
+	unsigned n = 0;
+	if (insn->kind == VALUE_INSN_STRING)
+		n = value_string_ranges(insn, e->addrs, e->down, ranges);
+	else
+		for (; n < insn->n_mem; n++)
+			ranges[n] = (struct value_range){.addr = e->addrs[n],
+							 .len = insn->mem[n].len,
+							 .read = insn->mem[n].read,
+							 .write = insn->mem[n].write};
+	for (unsigned i = 0; i < n; i++)
+		if (is_touched_by(w, &ranges[i]))
 			return true;
+	return false;
+}
+
+static bool look_at_breakpoints(const struct gdb_history *h, const struct executed *e,
+				struct gdb_hit *hit)
+{
+	for (size_t i = 0; i < h->n_watches; i++) {
+		const struct gdb_watch *w = &h->watches[i];
+		if (w->kind >= 2 || w->addr != e->insn->ip)
+			continue;
+		*hit = (struct gdb_hit){.why = GDB_HIT_BREAK, .count = e->count};
+		return true;
 	}
 	return false;
 }
 
-/* Looks at one executed instruction, the @count-th; true: it was a hit, which is in @hit. */
-static bool look(const struct gdb_history *h, const struct value_insn *insn, const uint64_t *addrs,
-		 uint64_t count, bool forward, struct gdb_hit *hit)
+static bool look_at_watches(const struct gdb_history *h, const struct executed *e, bool forward,
+			    struct gdb_hit *hit)
 {
 	for (size_t i = 0; i < h->n_watches; i++) {
 		const struct gdb_watch *w = &h->watches[i];
-		if (w->kind < 2) {
-			if (w->addr != insn->ip)
-				continue;
-			*hit = (struct gdb_hit){.why = GDB_HIT_BREAK, .count = count};
-			return true;
-		}
-		if (!touches(w, insn, addrs))
+		if (w->kind < 2 || !touches(w, e))
 			continue;
 		*hit = (struct gdb_hit){.why = GDB_HIT_WATCH,
 					.kind = w->kind,
 					.addr = w->addr,
-					.count = forward ? count + 1 : count};
+					.count = forward ? e->count + 1 : e->count};
 		return true;
 	}
 	return false;
+}
+
+/* True: it was a hit, which is in @hit. A breakpoint, where it counts, is hit before the
+ * instruction: going forward it comes before the places that the instruction touches; going back
+ * both are hit at the same moment, and the watched place says more. */
+static bool look(const struct gdb_history *h, const struct executed *e, bool breaks, bool forward,
+		 struct gdb_hit *hit)
+{
+	if (!forward && look_at_watches(h, e, forward, hit))
+		return true;
+	if (breaks && look_at_breakpoints(h, e, hit))
+		return true;
+	return forward && look_at_watches(h, e, forward, hit);
 }
 
 /* Watched places may be touched by any block. */
@@ -115,27 +151,36 @@ static bool search(struct gdb_history *h, uint64_t count, uint64_t from, bool fo
 		   struct gdb_hit *hit)
 {
 	const struct value_machine *m = value_run_machine(h->run);
-	const uint64_t *addrs = h->trace.addresses;
-	bool found = false;
+	const uint64_t *addrs = h->trace.addresses, *end = addrs + h->trace.n_addresses;
+	bool found = false, down = h->down;
 	for (size_t b = 0; b < h->trace.n_blocks; b++) {
 		const struct value_block *block = value_machine_block(m, h->trace.blocks[b]);
-		if (!may_be_in(h, block)) {
+		if (!may_be_in(h, block)) { /* then nobody wants addresses */
 			count += block->n_insns;
 			continue;
 		}
 		for (unsigned i = 0; i < block->n_insns; i++, count++) {
-			struct gdb_hit now;
-			if (look(h, &block->insns[i], addrs, count, forward, &now) &&
-			    (now.why != GDB_HIT_BREAK || count >= from)) {
-				*hit = now;
+			const struct executed e = {&block->insns[i], addrs, count, down};
+			if (e.insn->n_addresses > end - addrs)
+				return found; /* the last block was left in its middle */
+			if (look(h, &e, count >= from, forward, hit)) {
 				found = true;
 				if (forward)
 					return true;
 			}
-			addrs += block->insns[i].n_addresses;
+			addrs += e.insn->n_addresses;
+			down = value_insn_down(e.insn, down);
 		}
 	}
 	return found;
+}
+
+/* Executes up to instruction @until, with a trace. */
+static enum value_replay_stop execute(struct gdb_history *h, uint64_t until)
+{
+	h->trace.n_blocks = h->trace.n_addresses = h->trace.n_results = 0;
+	h->down = value_machine_state(value_run_machine(h->run))->df;
+	return value_run_forward(h->run, until, &h->trace);
 }
 
 /* Executes from where the run is to @to, or to the end; @last: the last hit, else the first. True:
@@ -145,8 +190,7 @@ static bool scan(struct gdb_history *h, struct gdb_search *s, uint64_t to, bool 
 	for (;;) {
 		uint64_t count = value_run_count(h->run);
 		uint64_t until = to - count < CHUNK ? to : count + CHUNK;
-		h->trace.n_blocks = h->trace.n_addresses = h->trace.n_results = 0;
-		enum value_replay_stop stop = value_run_forward(h->run, until, &h->trace);
+		enum value_replay_stop stop = execute(h, until);
 		*found |= search(h, count, s->from, !s->back, &s->hit);
 		bool on = stop == VALUE_REPLAY_TRACE_FULL || stop == VALUE_REPLAY_LIMIT;
 		if ((*found && !s->back) || !on || value_run_count(h->run) >= to)
@@ -227,8 +271,7 @@ void gdb_search_go_on(struct gdb_history *h, struct gdb_search *s)
 static bool execute_one(struct gdb_history *h, uint64_t now, bool forward,
 			enum value_replay_stop *stop, struct gdb_hit *hit)
 {
-	h->trace.n_blocks = h->trace.n_addresses = h->trace.n_results = 0;
-	*stop = value_run_forward(h->run, now + 1, &h->trace);
+	*stop = execute(h, now + 1);
 	return search(h, now, UINT64_MAX, forward, hit);
 }
 

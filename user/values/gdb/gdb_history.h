@@ -31,6 +31,7 @@ struct gdb_history {
 	struct gdb_watch *watches;
 	size_t n_watches;
 	struct value_trace trace;
+	bool down; /* the direction flag where the trace begins */
 };
 
 /* The caller sets @run before it moves: the watches are of all runs. 0 or -ENOMEM. */

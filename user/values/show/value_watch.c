@@ -4,6 +4,7 @@
 #include "user/values/show/value_watch.h"
 
 #include "offline/base/vec.h"
+#include "offline/eval/string_ranges.h"
 #include "user/cli/printable.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct watch {
 	uint8_t last[WATCH_MAX];
 	struct value_trace trace;
 	size_t done, done_addresses; /* of the trace: what was looked at */
+	bool down;		     /* the direction flag, there */
 	int err;
 };
 
@@ -75,12 +77,12 @@ static void take_insn(struct watch *w, const struct value_insn *insn, const uint
 		      uint64_t count)
 {
 	if (insn->kind == VALUE_INSN_STRING) {
-		/* Where it has written, where it has read, how many turns. */
-		uint64_t bytes = at[2] * (insn->n_mem ? insn->mem[0].len : 1);
+		struct value_range ranges[2];
+		unsigned n = value_string_ranges(insn, at, w->down, ranges);
 
-		for (int i = 0; i < insn->n_mem && i < 2; i++)
-			if (overlaps(w, at[insn->mem[i].write ? 0 : 1], bytes))
-				note(w, count, insn->ip, insn->mem[i].write, "");
+		for (unsigned i = 0; i < n; i++)
+			if (overlaps(w, ranges[i].addr, ranges[i].len))
+				note(w, count, insn->ip, ranges[i].write, "");
 		return;
 	}
 	for (int i = 0; i < insn->n_mem && i < insn->n_addresses; i++) {
@@ -111,6 +113,7 @@ static void take_trace(struct watch *w)
 			if (insn->n_addresses)
 				take_insn(w, insn, t->addresses + w->done_addresses, w->count + k);
 			w->done_addresses += insn->n_addresses;
+			w->down = value_insn_down(insn, w->down);
 		}
 		w->count += b->n_insns;
 	}
@@ -131,6 +134,7 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 
 	take_trace(w);
 	w->count = value_run_count(run); /* some instructions are in no trace */
+	w->down = value_machine_state(value_run_machine(run))->df;
 	look(w, now);
 	if (what != VALUE_CROSSING_CALL && memcmp(now, w->last, w->len))
 		note(w, value_run_count(run), capture ? capture->ip : 0, true,
@@ -159,6 +163,7 @@ static int collect(struct watch *w)
 	value_run_crossings(w->run, crossing, w);
 	while (!w->err && stop == VALUE_REPLAY_TRACE_FULL) {
 		w->count = value_run_count(w->run);
+		w->down = value_machine_state(value_run_machine(w->run))->df;
 		t->n_blocks = t->n_addresses = t->n_results = w->done = w->done_addresses = 0;
 		stop = value_run_forward(w->run, UINT64_MAX / 4, t);
 		take_trace(w);
