@@ -3,14 +3,43 @@
  * program.
  */
 #include "user/values/gdb/gdb_recording.h"
+#include "user/cli/printable.h"
+#include "user/file/build_id.h"
 #include "user/values/gdb/gdb_server.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The traced program's path, and its entry point as it was loaded. */
-static const char *program(const struct captures *captures, struct value_run *run, uint64_t *entry)
+/* Whether a file is still what was traced, as far as a build-id says. */
+static bool is_fresh(const struct capture_file *file)
+{
+	struct build_id id = build_id_read(file->path);
+	return !file->build_id_len || build_id_is(&id, file->build_id, file->build_id_len);
+}
+
+/* Says which files gdb would read in vain: their symbols and lines are not of the code that ran. */
+static void tell_stale(const struct captures *captures, const struct capture_file *program)
+{
+	uint32_t n;
+	const struct capture_file *files = captures_files(captures, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (is_fresh(&files[i]))
+			continue;
+		fputs("pugmark: ", stderr);
+		printable_print(stderr, files[i].path, PRINT_TEXT);
+		fprintf(stderr, ": %s: %s\n",
+			access(files[i].path, F_OK) ? "it is gone"
+						    : "not the file that was recorded",
+			&files[i] == program ? "gdb is not given it"
+					     : "gdb's symbols and lines of it are of another");
+	}
+}
+
+/* The traced program, NULL if it is not known, and its entry point as it was loaded. */
+static const struct capture_file *program(const struct captures *captures, struct value_run *run,
+					  uint64_t *entry)
 {
 	uint32_t n, n_files;
 	const struct capture_mapping *maps = captures_mappings(captures, &n);
@@ -32,9 +61,9 @@ static const char *program(const struct captures *captures, struct value_run *ru
 				       sizeof(header), NULL) &&
 		    !memcmp(header.ident, "\177ELF", 4) && header.entry)
 			*entry = header.entry + (header.type == 3 ? maps[i].start : 0);
-		return files[maps[i].file].path;
+		return &files[maps[i].file];
 	}
-	return "";
+	return NULL;
 }
 
 /* The task to serve in *@task: the wanted one, or the first. */
@@ -62,6 +91,11 @@ int gdb_check_recording(const char *dir, const uint32_t *task, struct pugmark_di
 	if (err)
 		return err;
 	err = choose_task(replay, dir, task, &chosen, diag);
+	struct value_run *run = NULL;
+	if (!err)
+		err = value_run_new(replay, chosen, &run, diag);
+	if (!err)
+		value_run_free(run);
 	value_replay_free(replay);
 	return err;
 }
@@ -79,9 +113,12 @@ int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_di
 		err = gdb_threads_init(&threads, replay, dir, chosen, diag);
 	if (!err) {
 		uint64_t entry;
-		const char *exec = program(value_replay_captures(replay),
-					   threads.at[threads.moved].run, &entry);
-		err = gdb_serve(&threads, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, exec, entry);
+		const struct captures *captures = value_replay_captures(replay);
+		const struct capture_file *exec =
+			program(captures, threads.at[threads.moved].run, &entry);
+		tell_stale(captures, exec);
+		err = gdb_serve(&threads, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
+				exec && is_fresh(exec) ? exec->path : "", entry);
 		if (err)
 			pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "serving gdb: %s",
 					 strerror(-err));

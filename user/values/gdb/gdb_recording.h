@@ -7,8 +7,8 @@
 
 #include <pugmark/diag.h>
 
-/* Whether gdb_serve_recording() can begin: that @dir holds values, and some of @task (NULL: of
- * any). Returns 0, or -errno with @diag filled. */
+/* Whether gdb_serve_recording() can begin: that @dir holds values, and a start of @task (NULL: of
+ * the first one). Returns 0, or -errno with @diag filled. */
 int gdb_check_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag);
 
 /* Serves the task @task (NULL: the first) of the recording in @dir on standard input and output.

@@ -6,8 +6,8 @@
 #include "user/values/gdb/gdb_threads.h"
 
 /* Serves @threads over the descriptors @in and @out until gdb detaches, kills or hangs up; what gdb
- * has no packet for is a line on @notes. @exec: the program's path for gdb, and @entry its run-time
- * entry point. Returns 0 or -errno. */
+ * has no packet for is a line on @notes. @exec: the program's path for gdb, "" for none, and
+ * @entry its run-time entry point. Returns 0 or -errno. */
 int gdb_serve(struct gdb_threads *threads, int in, int out, int notes, const char *exec,
 	      uint64_t entry);
 

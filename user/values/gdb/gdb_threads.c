@@ -106,10 +106,12 @@ int gdb_threads_init(struct gdb_threads *t, struct value_replay *replay, const c
 	struct gdb_thread *self = &t->at[t->moved];
 	self->tried = true;
 	err = value_run_new(replay, task, &self->run, diag);
-	if (err)
+	if (err) {
 		gdb_threads_deinit(t);
+		return err;
+	}
 	self->told = 0;
-	return err;
+	return 0;
 }
 
 void gdb_threads_deinit(struct gdb_threads *t)
