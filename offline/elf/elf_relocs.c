@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define MAX_TABLES 8
+#define MAX_TABLES 64
 #define TYPE_RELR 19 /* SHT_RELR, not in every elf.h */
 
 struct table {
@@ -39,7 +39,7 @@ struct gather {
 
 static void add_table(struct gather *g, uint64_t addr, uint64_t len, bool relr)
 {
-	if (!addr || !len || g->n_tables == MAX_TABLES)
+	if (!addr || !len)
 		return;
 	for (uint32_t i = 0; i < g->n_tables; i++) {
 		const struct table *t = &g->tables[i];
@@ -51,8 +51,14 @@ static void add_table(struct gather *g, uint64_t addr, uint64_t len, bool relr)
 	if (!elf_bytes_cut(g->image, addr, &there) || there < len)
 		elf_note(&g->image->file,
 			 "the relocations at address %#" PRIx64 " are not all in the file", addr);
-	if (there)
+	if (!there)
+		return;
+	if (g->n_tables < MAX_TABLES)
 		g->tables[g->n_tables++] = (struct table){addr, there, relr};
+	else
+		elf_note(&g->image->file,
+			 "the relocations at address %#" PRIx64 " are not read: %d tables are",
+			 addr, MAX_TABLES);
 }
 
 static void find_tables(struct gather *g)
@@ -218,12 +224,15 @@ static int letters(const uint8_t *bytes, uint64_t n)
 }
 
 /* Whether the word at @at is the end of a string, behind others: where text is large, its three
- * last letters read as an address of code, and mostly one in the midst of an instruction. */
+ * last letters read as an address of code, and mostly one in the midst of an instruction. The
+ * string begins before the word: in a table of pointers the highest byte of the one before is zero,
+ * whatever letters their lower bytes read as. */
 static bool ends_string(const uint8_t *bytes, uint64_t at)
 {
 	enum { BEFORE = 16, ENOUGH = 4, LAST = 3 };
 	uint64_t before = at < BEFORE ? at : BEFORE;
-	return letters(bytes + at, 8) == LAST && letters(bytes + at - before, before) >= ENOUGH;
+	return at && letters(bytes + at - 1, 1) == 1 && letters(bytes + at, 8) == LAST &&
+	       letters(bytes + at - before, before) >= ENOUGH;
 }
 
 /* Every aligned word of [addr, addr + len) that points into code. */

@@ -333,6 +333,40 @@ static void every_linker_and_layout(void **state)
 	assert_in_range(n_built, 8, 40);
 }
 
+/* Where text is large, the three bytes of an address of code may all be letters: a table of such
+ * addresses is no string. What a string ends with is no pointer. */
+static void a_table_of_letters_is_no_string(void **state)
+{
+	static struct names names;
+	const char *dir = *state;
+	struct elf_image *image;
+	char path[512];
+	size_t len;
+	write_source(dir, "letters.S", "%s",
+		     ".globl main, one, two, three, table, string\n"
+		     "main: ret\n"
+		     ".section .letters, \"ax\"\n"
+		     "one: .fill 16, 1, 0x90\ntwo: .fill 16, 1, 0x90\nthree: ret\n"
+		     ".data\n.balign 8\n"
+		     "table: .quad one, two, three, two, one\n"
+		     ".ascii \"strange closure \"\nstring: .quad three\n"
+		     ".section .note.GNU-stack, \"\", @progbits\n");
+	shell("cd '%s' && cc -no-pie -Wl,--section-start=.letters=0x602020 letters.S -o letters",
+	      dir);
+	snprintf(path, sizeof(path), "%s/letters", dir);
+	uint8_t *bytes = read_whole(path, &len);
+	read_names(path, &names);
+	struct pugmark_diag diag;
+	assert_int_equal(open_bytes(bytes, len, &image, &diag), 0);
+	static const char *const row[] = {"one", "two", "three", "two", "one"};
+	uint64_t table = addr_of(&names, "table"), string = addr_of(&names, "string");
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++)
+		assert_true(is_slot(image, table + 8 * i, addr_of(&names, row[i])));
+	assert_false(is_slot(image, string, addr_of(&names, "three")));
+	elf_image_free(image);
+	free(bytes);
+}
+
 static void flags_go_by_name(void **state)
 {
 	(void)state;
@@ -417,6 +451,7 @@ int main(void)
 		cmocka_unit_test(references_of_libc),
 		cmocka_unit_test(references_of_libstdcxx),
 		cmocka_unit_test(every_linker_and_layout),
+		cmocka_unit_test(a_table_of_letters_is_no_string),
 		cmocka_unit_test(flags_go_by_name),
 	};
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
