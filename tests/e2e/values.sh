@@ -154,6 +154,49 @@ for a in [["rec"], ["rec", "weigh"], ["rec", "--watch", "counter"]]:
     json.loads(subprocess.run([sys.argv[1], "values", *a, "--format", "json"],
         capture_output=True, check=True).stdout)' "$PUGMARK"
 
+# What --limit has cut is said in JSON as well.
+claim 'JSON says how many more there are' python3 -c 'import json,subprocess,sys
+def of(*args):
+    return json.loads(subprocess.run([sys.argv[1], "values", "rec", *args, "--format", "json"],
+        capture_output=True, check=True).stdout)
+cut, whole = of("weigh", "--limit", "5"), of("weigh", "--limit", "20")
+assert cut == whole[:5] + [{"task": 1, "more": 15}] and len(whole) == 20, cut
+cut, whole = of("--watch", "counter", "--limit", "7"), of("--watch", "counter", "--limit", "100000")
+assert cut == whole[:7] + [{"task": 1, "more": len(whole) - 7}], cut
+cut, whole = of("--misses", "--limit", "1"), of("--misses", "--limit", "100000")
+for kind in "accesses", "jumps":
+    assert cut[0][kind + "_more"] == len(whole[0][kind]) - 1 > 0 == whole[0][kind + "_more"], cut' "$PUGMARK"
+
+# A task that cannot be executed again is said to be left out: nothing is concluded of it.
+cat >forks.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+volatile int x;
+__attribute__((noinline)) void f(int n) { x += n; }
+int main(void)
+{
+	f(1);
+	if (!fork()) {
+		f(2);
+		_exit(0);
+	}
+	wait(0);
+	return 0;
+}
+C
+"${CC:-cc}" -O1 -g -o forks forks.c
+"$PUGMARK" record -q --level values -o lost -- ./forks 2>err
+: >lost/events # which tasks are of one process is no longer told
+for what in f '--watch x' --misses; do
+	# shellcheck disable=SC2086
+	run 3 values lost $what
+	claim "$what: it is said" is "$(grep -c 'task [12] is left out: the process of task' err) $(grep -c executed out)" '2 0'
+done
+run 3 replay --values lost
+claim 'so it is of the tree of calls' grep -q 'task 1 is left out' err
+run 1 gdb lost
+claim 'gdb is not started on it' grep -q 'the process of task 1 is not told' err
+
 # A library that asks for the time on its own account, inside of a call: for a name by chance.
 cat >chance.c <<'C'
 #include <stdio.h>

@@ -136,21 +136,27 @@ static void print_jump(struct value_names *names, const struct value_site *s, ui
 	puts(json ? "}" : "");
 }
 
-/* At most as many as were asked for, of the sites from @from to @to. */
-static void print_list(struct value_names *names, const struct value_sites *sites, uint32_t from,
-		       uint32_t to, const struct values_options *o)
+/* At most as many as were asked for, of the sites from @from to @to; @name: of the member that they
+ * are as JSON. */
+static void print_list(const char *name, struct value_names *names, const struct value_sites *sites,
+		       uint32_t from, uint32_t to, const struct values_options *o)
 {
 	bool jumps = from < to && sites->at[from].what == MISS_JUMP;
 	uint64_t all = jumps ? sites->misses[MISS_JUMP]
 			     : sites->misses[MISS_LOAD] + sites->misses[MISS_STORE];
 
+	if (o->json)
+		printf("\"%s\":[", name);
 	for (uint32_t i = from; i < to && i - from < o->limit; i++) {
 		if (o->json && i > from)
 			puts(",");
 		(jumps ? print_jump : print_access)(names, &sites->at[i], all, o->json);
 	}
-	if (!o->json && to - from > o->limit)
-		printf("%" PRIu64 " more (--limit)\n", to - from - o->limit);
+	uint64_t more = to - from > o->limit ? to - from - o->limit : 0;
+	if (o->json)
+		printf("],\n\"%s_more\":%" PRIu64, name, more);
+	else if (more)
+		printf("%" PRIu64 " more (--limit)\n", more);
 }
 
 static void print_totals(const struct value_sites *sites, bool json)
@@ -189,11 +195,10 @@ static void print_found(struct value_names *names, struct value_run *run, uint32
 		       task, n, assumed, unknown,
 		       sites->stop == VALUE_REPLAY_END ? "true" : "false");
 		print_totals(sites, true);
-		fputs("\"accesses\":[", stdout);
-		print_list(names, sites, 0, jumps, o);
-		fputs("],\n\"jumps\":[", stdout);
-		print_list(names, sites, jumps, sites->n, o);
-		fputs("]}", stdout);
+		print_list("accesses", names, sites, 0, jumps, o);
+		fputs(",\n", stdout);
+		print_list("jumps", names, sites, jumps, sites->n, o);
+		putchar('}');
 		return;
 	}
 	printf("task %u: ", task);
@@ -206,10 +211,10 @@ static void print_found(struct value_names *names, struct value_run *run, uint32
 	if (jumps)
 		puts("      misses    share   executions   missed  what   addresses    values    "
 		     "stride");
-	print_list(names, sites, 0, jumps, o);
+	print_list("accesses", names, sites, 0, jumps, o);
 	if (jumps < sites->n)
 		puts("mispredicted    share   executions    wrong        taken");
-	print_list(names, sites, jumps, sites->n, o);
+	print_list("jumps", names, sites, jumps, sites->n, o);
 	if (sites->stop == VALUE_REPLAY_GAP)
 		value_text_gap(task, n, value_run_gap(run));
 }
@@ -223,7 +228,7 @@ int value_misses_print(struct value_replay *replay, struct value_names *names, u
 	int err = value_run_new(replay, task, &run, diag);
 
 	if (err)
-		return err == -ENODATA ? 0 : err;
+		return value_text_no_run(task, err, diag, partial);
 	err = value_sites_find(run, &sites);
 	if (!err) {
 		if (o->json && !*first)

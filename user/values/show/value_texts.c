@@ -4,6 +4,7 @@
 
 #include "user/cli/printable.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 static void print_number(FILE *out, struct value_machine *m, unsigned reg)
@@ -55,6 +56,29 @@ void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap)
 	printf("task %" PRIu32 ": a gap after %" PRIu64 " instructions: ", task, count);
 	printable_print(stdout, gap->text, PRINT_TEXT);
 	putchar('\n');
+}
+
+void value_text_more(uint32_t task, uint64_t more, bool json, bool *first)
+{
+	if (!more)
+		return;
+	if (json)
+		printf("%s{\"task\":%" PRIu32 ",\"more\":%" PRIu64 "}", *first ? "" : ",\n", task,
+		       more);
+	else
+		printf("task %" PRIu32 ": %" PRIu64 " more (--limit)\n", task, more);
+	*first = false;
+}
+
+int value_text_no_run(uint32_t task, int err, const struct pugmark_diag *diag, bool *partial)
+{
+	if (err != -ENODATA)
+		return err;
+	*partial = true;
+	fprintf(stderr, "pugmark: task %" PRIu32 " is left out: ", task);
+	printable_print(stderr, diag->text, PRINT_TEXT);
+	fputc('\n', stderr);
+	return 0;
 }
 
 void value_text_damage(uint64_t bytes, uint32_t n_tasks)

@@ -21,6 +21,15 @@ bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct 
 /* One line to stdout: where @task ends in the gap @gap, after @count instructions. */
 void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap);
 
+/* The end of a list that --limit has cut, where @more instances or accesses of @task follow: a line
+ * to stdout, or with @json one more object of the list, whose first one it is if *@first. */
+void value_text_more(uint32_t task, uint64_t more, bool json, bool *first);
+
+/* For what value_run_new() has returned of @task, with @diag: one that cannot be executed again
+ * (-ENODATA) is said to be so on standard error, and *@partial is set. Returns 0 then, and @err
+ * else. */
+int value_text_no_run(uint32_t task, int err, const struct pugmark_diag *diag, bool *partial);
+
 /* A line where @bytes of the captures are damaged, or none is left of any of @n_tasks tasks. */
 void value_text_damage(uint64_t bytes, uint32_t n_tasks);
 

@@ -6,6 +6,7 @@
 #include "offline/base/vec.h"
 #include "offline/eval/string_ranges.h"
 #include "user/cli/printable.h"
+#include "user/values/show/value_texts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -228,7 +229,7 @@ int value_watch_print(struct value_replay *replay, struct value_names *names, ui
 	if (!err)
 		err = value_run_new(replay, task, &w.run, diag);
 	if (err)
-		return err == -ENODATA ? 0 : err;
+		return value_text_no_run(task, err, diag, partial);
 	int stop = collect(&w);
 	*partial |= stop == VALUE_REPLAY_GAP;
 	if (!w.err && value_run_seek(w.run, 0) != VALUE_REPLAY_LIMIT)
@@ -246,8 +247,8 @@ int value_watch_print(struct value_replay *replay, struct value_names *names, ui
 		print_access(&w, names, task, &w.seen.at[i], o->json, *first);
 		*first = false;
 	}
-	if (!w.err && !o->json && w.total > w.seen.n)
-		printf("task %u: %" PRIu64 " more (--limit)\n", task, w.total - w.seen.n);
+	if (!w.err)
+		value_text_more(task, w.total - w.seen.n, o->json, first);
 	VEC_FREE(&w.seen);
 	value_run_free(w.run);
 	return w.err ? pugmark_diag_set(diag, w.err, o->dir, PUGMARK_NO_OFFSET, "%s",

@@ -165,10 +165,8 @@ static int print_task(struct calls *c, uint32_t task, const uint64_t *ips, uint3
 	struct value_run *run;
 	int err = value_run_new(c->replay, task, &run, diag);
 
-	if (err) { /* it has no start */
-		c->partial |= err == -ENODATA;
-		return err == -ENODATA ? 0 : err;
-	}
+	if (err)
+		return value_text_no_run(task, err, diag, &c->partial);
 	err = value_instances_find(run, ips, n_ips, UINT64_MAX, &found);
 	if (!err) {
 		/* What ended it is asked for before it is executed again. */

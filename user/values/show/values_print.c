@@ -214,7 +214,7 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 	int err = value_run_new(p->replay, task, &run, diag);
 
 	if (err)
-		return err == -ENODATA ? 0 : err;
+		return value_text_no_run(task, err, diag, &p->partial);
 	err = value_instances_find(run, ips, n_ips,
 				   p->options->where ? UINT64_MAX : p->options->limit, &found);
 	/* A task may have ended before its first instruction. */
@@ -225,9 +225,7 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		err = print_instance(p, run, task, &found.at[i]);
 	if (!err) {
 		p->partial |= found.stop == VALUE_REPLAY_GAP;
-		if (!p->options->json && found.total > found.n)
-			printf("task %u: %" PRIu64 " more (--limit)\n", task,
-			       found.total - found.n);
+		value_text_more(task, found.total - found.n, p->options->json, &p->first);
 		if (!p->options->json && found.stop == VALUE_REPLAY_GAP)
 			value_text_gap(task, found.end, value_run_gap(run));
 		value_instances_deinit(&found);
