@@ -2,6 +2,7 @@
 /* cmd_wet.c: `pugmark wet DIR`: the whole execution trace of a recording of level values, in a
  * file, and what it takes, as the tables of the WET paper (Zhang and Gupta, MICRO-37, 2004) have
  * it; and `pugmark wet FILE`, which asks such a file. */
+#include "offline/base/folder.h"
 #include "offline/wet/choose.h"
 #include "offline/wet/file.h"
 #include "offline/wet/machine.h"
@@ -13,7 +14,6 @@
 #include "user/why/control.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,7 +164,13 @@ static int feed(const struct wet_options *o, struct value_replay *replay,
 	if (o->control && stop != VALUE_REPLAY_NO_MEMORY)
 		err = control_of_trace(trace, names, value_replay_captures(replay), o->dir,
 				       &control, diag);
-	if (!err && (stop == VALUE_REPLAY_NO_MEMORY || wet_graph_finish(graph, trace, control)))
+	int finished = err ? err : wet_graph_finish(graph, trace, control);
+	if (!err && finished == -EOVERFLOW)
+		err = pugmark_diag_set(diag, finished, o->dir, PUGMARK_NO_OFFSET,
+				       "more than %u paths were executed (a smaller --window has "
+				       "fewer)",
+				       UINT32_MAX);
+	else if (!err && (finished || stop == VALUE_REPLAY_NO_MEMORY))
 		err = out_of_memory(o, diag);
 	if (!err &&
 	    (fed.no_memory || (o->machine && wet_machine_sizes(fed.machine, made->machine))))
@@ -186,9 +192,63 @@ static const char *module_name(void *ctx, uint32_t module)
 	return value_names_file(ctx, module);
 }
 
-/* Compresses @graph, to a file if one was asked for. */
+/* The file that is written. */
+struct output {
+	int parent; /* its folder; -1: none was asked for */
+	char name[FOLDER_NAME_MAX];
+	FILE *file;
+};
+
+static int cannot_write(const struct wet_options *o, int err, struct pugmark_diag *diag)
+{
+	const char *why = err == -EEXIST  ? "it is there already (remove it, or choose another)"
+			  : err == -EPERM ? "a link on the way belongs to another user, or this "
+					    "one may not"
+					  : strerror(-err);
+	return pugmark_diag_set(diag, err, o->output, PUGMARK_NO_OFFSET, "cannot write: %s", why);
+}
+
+/* It holds what memory held: nobody else may read it, and no file that is there is written to. */
+static int output_create(const struct wet_options *o, struct output *out, struct pugmark_diag *diag)
+{
+	out->parent = -1;
+	out->file = NULL;
+	if (!o->output)
+		return 0;
+	out->parent = folder_parent(o->output, FOLDER_OWN, out->name);
+	if (out->parent < 0)
+		return cannot_write(o, out->parent == -EINVAL ? -EISDIR : out->parent, diag);
+	int fd = folder_create(out->parent, out->name, FOLDER_OWN);
+	if (fd >= 0 && (out->file = fdopen(fd, "w")))
+		return 0;
+	int err = fd < 0 ? fd : -ENOMEM;
+	if (fd >= 0) {
+		close(fd);
+		unlinkat(out->parent, out->name, 0);
+	}
+	close(out->parent);
+	out->parent = -1;
+	return cannot_write(o, err, diag);
+}
+
+/* Of what has failed, @err, nothing is left there. */
+static int output_end(const struct wet_options *o, struct output *out, int err,
+		      struct pugmark_diag *diag)
+{
+	if (out->parent < 0)
+		return err;
+	if (fclose(out->file) && !err)
+		err = cannot_write(o, -errno, diag);
+	if (err)
+		unlinkat(out->parent, out->name, 0);
+	close(out->parent);
+	return err;
+}
+
+/* Compresses @graph, to @out if a file was asked for. */
 static int compress(const struct wet_options *o, struct wet_graph *graph, struct noting *noting,
-		    struct value_names *names, struct wet_made *made, struct pugmark_diag *diag)
+		    struct value_names *names, FILE *out, struct wet_made *made,
+		    struct pugmark_diag *diag)
 {
 	struct noted noted;
 	bool can = noting && noting_result(noting, &noted);
@@ -199,24 +259,15 @@ static int compress(const struct wet_options *o, struct wet_graph *graph, struct
 		return pugmark_diag_set(diag, -ENOTSUP, o->dir, PUGMARK_NO_OFFSET,
 					"cannot be executed again: its code changes, or it "
 					"touches too much memory (--streams stored)");
-	if (!o->output)
+	if (!out)
 		return wet_sizes_of(graph, by, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
 	struct wet_places places = {place_at, module_name, value_names_modules(names), names};
-	/* It holds what memory held. */
-	int fd = open(o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (fd >= 0 && !out)
-		close(fd);
-	int err =
-		out ? wet_file_write(graph, by, &places, made->partial, out, &made->sizes) : -errno;
-	if (out && fclose(out) && !err)
-		err = -errno;
-	return err ? pugmark_diag_set(diag, err, o->output, PUGMARK_NO_OFFSET, "cannot write: %s",
-				      strerror(-err))
-		   : 0;
+	int err = wet_file_write(graph, by, &places, made->partial, out, &made->sizes);
+	return err ? cannot_write(o, err, diag) : 0;
 }
 
-static int make(const struct wet_options *o, struct wet_made *made, struct pugmark_diag *diag)
+static int make(const struct wet_options *o, FILE *out, struct wet_made *made,
+		struct pugmark_diag *diag)
 {
 	struct value_replay *replay;
 	struct value_names *names = NULL;
@@ -244,7 +295,7 @@ static int make(const struct wet_options *o, struct wet_made *made, struct pugma
 			      : out_of_memory(o, diag);
 	made->built_s = now() - start;
 	if (!err)
-		err = compress(o, graph, noting, names, made, diag);
+		err = compress(o, graph, noting, names, out, made, diag);
 	made->compressed_s = now() - start - made->built_s;
 	if (!err) {
 		wet_graph_totals(graph, &made->totals);
@@ -263,7 +314,7 @@ static double ratio(uint64_t a, uint64_t b)
 	return b ? (double)a / (double)b : 0;
 }
 
-static double mib(uint64_t bytes)
+static double megabytes(uint64_t bytes)
 {
 	return (double)bytes / 1e6;
 }
@@ -276,8 +327,8 @@ static void print_machine(const struct wet_machine_size *s)
 		return;
 	puts("Table 4. A bit an execution          uncompressed (MB) / compressed (MB)   misses");
 	for (int i = 0; i < WET_HISTORIES; i++)
-		printf("%-36s %16.3f %17.3f %7.2f %%\n", histories[i], mib(s[i].bytes),
-		       mib(s[i].packed), 100 * ratio(s[i].misses, s[i].executions));
+		printf("%-36s %16.3f %17.3f %7.2f %%\n", histories[i], megabytes(s[i].bytes),
+		       megabytes(s[i].packed), 100 * ratio(s[i].misses, s[i].executions));
 	putchar('\n');
 }
 
@@ -297,38 +348,42 @@ static void print_text(const struct wet_made *m)
 	       "compressed (MB)                 %12.3f\n"
 	       "uncompressed / compressed       %12.2f\n"
 	       "bytes for 1,000 statements      %12.1f\n\n",
-	       (double)t->statements / 1e6, mib(original), mib(tier2), ratio(original, tier2),
-	       1000 * ratio(tier2, t->statements));
+	       (double)t->statements / 1e6, megabytes(original), megabytes(tier2),
+	       ratio(original, tier2), 1000 * ratio(tier2, t->statements));
 	puts("Table 2. Labels of nodes            uncompressed (MB)  / tier 1   / tier 2");
-	printf("timestamps                           %16.3f %9.2f %10.2f\n", mib(s->times.original),
-	       ratio(s->times.original, s->times.tier1), ratio(s->times.original, s->times.tier2));
+	printf("timestamps                           %16.3f %9.2f %10.2f\n",
+	       megabytes(s->times.original), ratio(s->times.original, s->times.tier1),
+	       ratio(s->times.original, s->times.tier2));
 	printf("values                               %16.3f %9.2f %10.2f\n\n",
-	       mib(s->values.original), ratio(s->values.original, s->values.tier1),
+	       megabytes(s->values.original), ratio(s->values.original, s->values.tier1),
 	       ratio(s->values.original, s->values.tier2));
 	puts("Table 3. Labels of edges            uncompressed (MB)  / tier 1   / tier 2");
 	printf("%-36s %16.3f %9.2f %10.2f\n\n",
 	       t->decided ? "data and control dependences" : "data dependences",
-	       mib(s->edges.original), ratio(s->edges.original, s->edges.tier1),
+	       megabytes(s->edges.original), ratio(s->edges.original, s->edges.tier1),
 	       ratio(s->edges.original, s->edges.tier2));
 	print_machine(m->machine);
 	printf("tier 1 (MB)                     %12.3f: timestamps %.3f, values %.3f, edges %.3f\n",
-	       mib(tier1), mib(s->times.tier1), mib(s->values.tier1), mib(s->edges.tier1));
+	       megabytes(tier1), megabytes(s->times.tier1), megabytes(s->values.tier1),
+	       megabytes(s->edges.tier1));
 	printf("tier 2 (MB)                     %12.3f: timestamps %.3f, values %.3f, edges %.3f\n",
-	       mib(tier2), mib(s->times.tier2), mib(s->values.tier2), mib(s->edges.tier2));
+	       megabytes(tier2), megabytes(s->times.tier2), megabytes(s->values.tier2),
+	       megabytes(s->edges.tier2));
 	printf("nodes %u, their executions %" PRIu64 ", of blocks %" PRIu64 "; labels %" PRIu64
 	       ", kept %" PRIu64 "\n",
 	       m->nodes, t->paths, t->blocks, s->edge_labels, s->edge_labels_kept);
 	printf("streams %" PRIu64 ":", s->streams);
 	for (int i = 0; i < WET_KINDS; i++)
-		printf(" %s %" PRIu64 " (%.3f MB)%s", stores[i], s->chosen[i], mib(s->bytes[i]),
-		       i + 1 < WET_KINDS ? "," : "\n");
+		printf(" %s %" PRIu64 " (%.3f MB)%s", stores[i], s->chosen[i],
+		       megabytes(s->bytes[i]), i + 1 < WET_KINDS ? "," : "\n");
 	if (m->partial)
 		puts("the values of the recording end in a gap");
 	if (m->read)
 		return;
 	if (m->chosen.executed_bytes && m->chosen.stored)
 		printf("values: stored %.3f MB, executed again %.3f MB, %.1f ns a step\n",
-		       mib(m->chosen.stored), mib(m->chosen.executed_bytes), m->chosen.step_ns);
+		       megabytes(m->chosen.stored), megabytes(m->chosen.executed_bytes),
+		       m->chosen.step_ns);
 	printf("made in %.2f s, compressed and walked in %.2f s; a step of a predictor %.1f ns, of "
 	       "a "
 	       "block %.1f ns\n",
@@ -536,7 +591,11 @@ int cmd_wet(int argc, char **argv)
 		int status = ask(&o, &diag);
 		return status < 0 ? command_fail(&diag) : status ? EXIT_GAPS : EXIT_OK;
 	}
-	if (make(&o, &made, &diag))
+	struct output out;
+	int err = output_create(&o, &out, &diag);
+	if (!err)
+		err = output_end(&o, &out, make(&o, out.file, &made, &diag), &diag);
+	if (err)
 		return command_fail(&diag);
 	(o.json ? print_json : print_text)(&made);
 	return made.partial ? EXIT_GAPS : EXIT_OK;
