@@ -376,7 +376,7 @@ int wet_graph_finish(struct wet_graph *g, const struct dep_trace *trace,
 	bool fine = executions && !g->no_memory && wet_edges_finish(&g->edges, executions) &&
 		    wet_press_wait(g->press);
 	free(executions);
-	return fine ? 0 : -ENOMEM;
+	return fine ? 0 : g->totals.paths == UINT32_MAX ? -EOVERFLOW : -ENOMEM;
 }
 
 const struct wet_node *wet_graph_nodes(const struct wet_graph *g, uint32_t *n)

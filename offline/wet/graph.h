@@ -75,7 +75,7 @@ bool wet_graph_wants_live(const struct wet_graph *graph, const struct dep_trace 
 bool wet_graph_live(struct wet_graph *graph, const struct dep_trace *trace, const uint32_t *live,
 		    size_t n);
 /* Ends the last path and gives up labels that need none. @control: of the whole @trace, or NULL.
- * 0 or -ENOMEM. */
+ * 0, -ENOMEM, or -EOVERFLOW: more paths were executed than timestamps can tell. */
 int wet_graph_finish(struct wet_graph *graph, const struct dep_trace *trace,
 		     const struct slice_control *control);
 

@@ -176,6 +176,11 @@ static void end_path(struct wet_graph *g, struct wet_batch *b, struct path *p)
 	p->steps = NULL;
 	if (!path.steps || g->no_memory)
 		return;
+	/* Timestamps and numbers of executions are of 32 bits. */
+	if (g->totals.paths == UINT32_MAX) {
+		g->no_memory = true;
+		return;
+	}
 	uint32_t likely = g->last != UINT32_MAX ? g->nodes[g->last].after : UINT32_MAX;
 	uint32_t number = wet_paths_end(&g->paths, likely, &fresh);
 	if (number == UINT32_MAX || !room_for_node(g, number) ||

@@ -229,6 +229,38 @@ run 0 wet wide.wet --depends "0x$(nm wide | awk '$3 == "kept" { print $1 }')" --
 claim 'what a long block reads is told to its end' python3 -c 'import json
 edges = json.load(open("out"))["edges"]
 assert any(e["function"] == "main" and e["instances"] == 3 for e in edges), edges'
+# Of results an instruction may have any number: a gather of AVX-512 twelve, of which four are its mask.
+if grep -qw avx512f /proc/cpuinfo; then
+	cat >gather.c <<'C'
+int from[16], to[16];
+int main(void)
+{
+	int at[16];
+	for (int i = 0; i < 16; i++)
+		at[i] = 15 - i, from[i] = 3 * i + 1;
+	__asm__ volatile("vmovdqu32 (%0), %%zmm1\n\tkxnorw %%k0, %%k0, %%k1\n"
+			 ".globl gathers\ngathers: vpgatherdd (%1,%%zmm1,4), %%zmm0%{%%k1%}\n\t"
+			 "vmovdqu32 %%zmm0, (%2)"
+			 : : "r"(at), "r"(from), "r"(to) : "memory", "xmm0", "xmm1");
+	return to[0] != 46;
+}
+C
+	${CC:-cc} -O1 -o gather gather.c || skip 'no compiler'
+	run 0 record -q --level values -o gather.rec -- ./gather
+	run 0 wet -o gather.wet gather.rec
+	run 0 wet gather.wet --values "0x$(nm gather | awk '$3 == "gathers" { print $1 }')"
+	claim 'all that a wide instruction has computed is shown' is "$(grep -o ' 0x' out | wc -l)" 12
+fi
+cp -r steps.rec cut.rec && head -c 100 steps.rec/captures >cut.rec/captures
+cp steps.wet kept.wet
+run 1 wet -o kept.wet steps.rec
+cmp -s steps.wet kept.wet && same_bytes=yes
+claim 'what is there already is not written over' is "$(grep -c 'cannot write: it is there already' err) ${same_bytes:-no}" '1 yes'
+ln -s "$PWD/nobody" laid && chown -h 65534:65534 laid
+run 1 wet -o laid steps.rec
+claim 'nor is the link of another user followed' is "$(grep -c 'a link on the way belongs to another user' err) $(ls nobody 2>&1 | grep -c 'No such')" '1 1'
+run 1 wet -o half.wet cut.rec
+claim 'what fails leaves no file' test ! -e half.wet
 run 1 wet steps.wet --values 0x3
 claim 'an address that is not there is said' grep -q 'no instruction at 0x3 was executed' err
 run 0 wet steps.wet --depends "$(address gather)" --limit 7

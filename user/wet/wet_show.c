@@ -94,8 +94,7 @@ struct at_node {
 	uint64_t next;			    /* timestamp of the next execution; 0: none */
 	uint64_t execution;		    /* its number */
 	uint32_t n_values, first_value;	    /* of the node's */
-	bool executed;			    /* by values, and not from the streams */
-	struct wet_cursor *uvals[8];
+	struct wet_cursor **uvals;	    /* of each value; NULL: it is executed again */
 };
 
 struct instruction {
@@ -104,15 +103,14 @@ struct instruction {
 	struct wet_values *values; /* NULL: nobody needs it */
 };
 
-enum { VALUES_MOST = 8 };
-
 static void instruction_deinit(struct instruction *in)
 {
 	for (uint32_t i = 0; i < in->n; i++) {
 		wet_cursor_free(in->at[i].times);
 		wet_cursor_free(in->at[i].pattern);
-		for (uint32_t k = 0; k < VALUES_MOST; k++)
+		for (uint32_t k = 0; k < in->at[i].n_values; k++)
 			wet_cursor_free(in->at[i].uvals[k]);
+		free(in->at[i].uvals);
 	}
 	free(in->at);
 	wet_values_free(in->values);
@@ -132,10 +130,9 @@ static int open_value(const struct wet_file *f, const struct wet_file_node *n, u
 			first += g->width;
 			continue;
 		}
-		/* All values of a statement are of one group. */
-		at->executed = g->executed;
 		if (g->executed)
 			return 0;
+		/* All values of a statement are of one group, in what was written here. */
 		if (g->pattern != WET_NONE && !at->pattern)
 			err = wet_file_stream(f, g->pattern, &at->pattern);
 		return err ? err : wet_file_stream(f, g->uvals + (place - first), &at->uvals[k]);
@@ -152,7 +149,10 @@ static int open_values(const struct wet_file *f, struct at_node *at)
 	for (uint32_t i = n->first_stmt; i < at->stmt; i++)
 		value += f->stmts[i].n_results;
 	at->first_value = value;
-	at->n_values = s->n_results < VALUES_MOST ? s->n_results : VALUES_MOST;
+	at->uvals = calloc(s->n_results + (size_t)1, sizeof(struct wet_cursor *));
+	if (!at->uvals)
+		return -ENOMEM;
+	at->n_values = s->n_results;
 	for (uint32_t k = 0; k < at->n_values && !err; k++)
 		err = open_value(f, n, value + k, k, at);
 	return err;
@@ -184,8 +184,9 @@ static int find_instruction(const struct wet_file *f, const struct wet_asked *a,
 		err = wet_file_stream(f, f->nodes[f->stmts[i].node].times, &at->times);
 		if (!err)
 			err = open_values(f, at);
-		if (!err && at->executed && !in->values)
-			err = wet_values_open(f, &in->values);
+		for (uint32_t k = 0; k < at->n_values && !err && !in->values; k++)
+			if (!at->uvals[k])
+				err = wet_values_open(f, &in->values);
 		if (!err)
 			err = pass_execution(at);
 	}
@@ -212,7 +213,7 @@ static bool read_value(const struct instruction *in, struct at_node *at, uint32_
 		       uint64_t *value)
 {
 	uint64_t tuple = 0;
-	if (at->executed)
+	if (!at->uvals[k])
 		return !wet_values_at(in->values, at->next, at->first_value + k, value);
 	if (at->pattern &&
 	    (!wet_cursor_seek(at->pattern, at->execution) || !wet_cursor_next(at->pattern, &tuple)))
