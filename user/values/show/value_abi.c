@@ -8,6 +8,8 @@
  * those behind it. */
 #include "user/values/show/value_abi.h"
 
+#include "user/values/show/value_dies.h"
+
 #include <dwarf.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@ enum {
 	GENERAL = 6,
 	VECTORS = 8,
 	DEPTH = 16,
+	LOOKED_MAX = 1 << 20,
 	RUST_BY_ADDRESS = 64, /* bytes: results of at least that many are for certain in memory */
 };
 
@@ -37,7 +40,8 @@ enum class {
 struct classes {
 	uint8_t of[2];
 	uint64_t size, align;
-	bool apart; /* each part is an argument of its own, and is the whole of its register */
+	uint32_t looked; /* at how many DIEs; at more than LOOKED_MAX: the class is not known */
+	bool apart;	 /* each part is an argument of its own, and is the whole of its register */
 	uint8_t at[2], len[2]; /* of the parts, then */
 };
 
@@ -128,7 +132,8 @@ static void classify_base(Dwarf_Die *type, uint64_t off, struct classes *c)
 	const char *name = dwarf_diename(type);
 	bool quad = name && strstr(name, "128") != NULL;
 
-	if (!size || size > 2 * PAIR || (size & (size - 1))) {
+	bool whole = encoding != DW_ATE_complex_float || size > 1; /* it has two halves */
+	if (!size || !whole || size > 2 * PAIR || (size & (size - 1))) {
 		put_all(c, NOT_KNOWN);
 		return;
 	}
@@ -163,8 +168,7 @@ static bool copies(Dwarf_Die *function, Dwarf_Die *class)
 	unsigned n = 0;
 	bool own = false;
 
-	for (int more = dwarf_child(function, &child); !more;
-	     more = dwarf_siblingof(&child, &child)) {
+	for (int more = dwarf_child(function, &child); !more; more = !value_die_next(&child)) {
 		if (dwarf_tag(&child) != DW_TAG_formal_parameter ||
 		    dwarf_hasattr(&child, DW_AT_artificial))
 			continue;
@@ -195,7 +199,7 @@ static uint8_t how_function_passes(Dwarf_Die *function, Dwarf_Die *class)
 
 /* A class of C++ that cannot be copied byte by byte is passed by its address. clang says which it
  * is; elsewhere that follows from what it declares, or it is not known. */
-static uint8_t how_class_passes(Dwarf_Die *type, int depth)
+static uint8_t how_class_passes(Dwarf_Die *type, struct classes *c, int depth)
 {
 	Dwarf_Word cc = number_of(type, DW_AT_calling_convention, 0);
 	Dwarf_Die child, of;
@@ -205,10 +209,12 @@ static uint8_t how_class_passes(Dwarf_Die *type, int depth)
 		return cc == DW_CC_pass_by_reference ? BY_REFERENCE : NO_CLASS;
 	if (depth > DEPTH || dwarf_hasattr(type, DW_AT_declaration))
 		return NOT_KNOWN;
-	for (int more = dwarf_child(type, &child); !more; more = dwarf_siblingof(&child, &child)) {
+	for (int more = dwarf_child(type, &child); !more; more = !value_die_next(&child)) {
 		int tag = dwarf_tag(&child);
 		uint8_t one = NO_CLASS;
 
+		if (c->looked++ > LOOKED_MAX)
+			return NOT_KNOWN;
 		if (tag == DW_TAG_subprogram)
 			one = how_function_passes(&child, type);
 		else if (tag == DW_TAG_variant_part)
@@ -220,7 +226,7 @@ static uint8_t how_class_passes(Dwarf_Die *type, int depth)
 			 !dwarf_hasattr(&child, DW_AT_declaration) && type_of(&child, &of) &&
 			 (dwarf_tag(&of) == DW_TAG_class_type ||
 			  dwarf_tag(&of) == DW_TAG_structure_type))
-			one = how_class_passes(&of, depth + 1);
+			one = how_class_passes(&of, c, depth + 1);
 		if (one == BY_REFERENCE)
 			return one;
 		how = merged(how, one);
@@ -264,9 +270,10 @@ static void classify_struct(Dwarf_Die *type, uint64_t off, struct classes *c, in
 	do {
 		int tag = dwarf_tag(&child);
 
+		c->looked++;
 		if (tag == DW_TAG_member || tag == DW_TAG_inheritance)
 			classify_member(&child, off, c, depth);
-	} while (!dwarf_siblingof(&child, &child));
+	} while (value_die_next(&child));
 }
 
 static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
@@ -274,7 +281,7 @@ static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth
 	Dwarf_Word size, each;
 	Dwarf_Die of;
 
-	if (depth > DEPTH || dwarf_peel_type(type, type)) {
+	if (depth > DEPTH || c->looked++ > LOOKED_MAX || dwarf_peel_type(type, type)) {
 		put_all(c, NOT_KNOWN);
 		return;
 	}
@@ -304,7 +311,7 @@ static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
 		if (!depth)
-			put_all(c, how_class_passes(type, 0));
+			put_all(c, how_class_passes(type, c, 0));
 		classify_struct(type, off, c, depth);
 		return;
 	case DW_TAG_array_type:
@@ -348,7 +355,7 @@ static bool scalars(Dwarf_Die *type, uint64_t off, struct classes *c, unsigned *
 {
 	Dwarf_Die child, of;
 
-	if (depth > DEPTH || dwarf_peel_type(type, type))
+	if (depth > DEPTH || c->looked++ > LOOKED_MAX || dwarf_peel_type(type, type))
 		return false;
 	int tag = dwarf_tag(type);
 	if (tag == DW_TAG_base_type || tag == DW_TAG_pointer_type ||
@@ -372,6 +379,7 @@ static bool scalars(Dwarf_Die *type, uint64_t off, struct classes *c, unsigned *
 		return true;
 	do {
 		tag = dwarf_tag(&child);
+		c->looked++;
 		if (tag == DW_TAG_variant_part)
 			return false;
 		if (tag == DW_TAG_member &&
@@ -379,7 +387,7 @@ static bool scalars(Dwarf_Die *type, uint64_t off, struct classes *c, unsigned *
 		     !scalars(&of, off + number_of(&child, DW_AT_data_member_location, 0), c, n,
 			      depth + 1)))
 			return false;
-	} while (!dwarf_siblingof(&child, &child));
+	} while (value_die_next(&child));
 	return true;
 }
 
@@ -582,7 +590,7 @@ bool value_abi_argument(Dwarf_Die *function, Dwarf_Die *parameter, Dwarf_Addr ad
 		if (c.of[0] == BY_REFERENCE)
 			in_memory(r, of[0], 0, out);
 		return true;
-	} while (!dwarf_siblingof(&child, &child));
+	} while (value_die_next(&child));
 	return false;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "user/values/show/value_scopes.h"
 
+#include "user/values/show/value_dies.h"
+
 #include <dwarf.h>
 
 /* Whether functions may be declared in it that are not local to code. */
@@ -13,25 +15,35 @@ static bool is_space(int tag)
 }
 
 /* @local: in functions as well that do not hold @pc (of classes that are local to them). */
-static bool find_function(Dwarf_Die *parent, Dwarf_Addr pc, bool local, Dwarf_Die *out)
+static bool find_function(struct value_dies *walk, Dwarf_Die *parent, Dwarf_Addr pc, bool local,
+			  Dwarf_Die *out)
 {
 	Dwarf_Die child;
+	bool found = false;
 
-	if (dwarf_child(parent, &child))
+	if (!value_dies_down(walk, parent, &child))
 		return false;
 	do {
 		int tag = dwarf_tag(&child);
 
-		if (tag == DW_TAG_subprogram && dwarf_haspc(&child, pc) == 1) {
+		found = tag == DW_TAG_subprogram && dwarf_haspc(&child, pc) == 1;
+		if (found)
 			*out = child;
-			return true;
-		}
-		if ((is_space(tag) ||
-		     (local && (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block))) &&
-		    find_function(&child, pc, local, out))
-			return true;
-	} while (!dwarf_siblingof(&child, &child));
-	return false;
+		else if (is_space(tag) ||
+			 (local && (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)))
+			found = find_function(walk, &child, pc, local, out);
+	} while (!found && value_dies_next(walk, &child));
+	value_dies_up(walk);
+	return found;
+}
+
+/* In functions too only where it is in none that is declared elsewhere. */
+static bool find_in_unit(Dwarf_Die *unit, Dwarf_Addr pc, Dwarf_Die *out)
+{
+	struct value_dies walk = {0}, again = {0};
+
+	return find_function(&walk, unit, pc, false, out) ||
+	       find_function(&again, unit, pc, true, out);
 }
 
 bool value_scopes_function(struct value_scopes *s, uint64_t addr, Dwarf_Die *out)
@@ -44,8 +56,7 @@ bool value_scopes_function(struct value_scopes *s, uint64_t addr, Dwarf_Die *out
 
 		s->kept[slot].addr = addr;
 		s->kept[slot].found =
-			unit && (find_function(unit, at - bias, false, &s->kept[slot].function) ||
-				 find_function(unit, at - bias, true, &s->kept[slot].function));
+			unit && find_in_unit(unit, at - bias, &s->kept[slot].function);
 	}
 	if (s->kept[slot].found)
 		*out = s->kept[slot].function;
@@ -68,7 +79,7 @@ static bool find_inner(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
 			*out = child;
 			return true;
 		}
-	} while (!dwarf_siblingof(&child, &child));
+	} while (value_die_next(&child));
 	return false;
 }
 
@@ -84,16 +95,24 @@ uint32_t value_scopes_at(struct value_scopes *s, uint64_t addr, Dwarf_Die out[VA
 	return n;
 }
 
-int value_scopes_each(Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
+static int each_below(struct value_dies *walk, Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
 {
 	Dwarf_Die child;
 	int err = 0;
 
-	if (dwarf_child(die, &child))
+	if (!value_dies_down(walk, die, &child))
 		return 0;
 	do {
 		err = fn(ctx, &child);
-		err = err ? err : value_scopes_each(&child, fn, ctx);
-	} while (!err && !dwarf_siblingof(&child, &child));
+		err = err ? err : each_below(walk, &child, fn, ctx);
+	} while (!err && value_dies_next(walk, &child));
+	value_dies_up(walk);
 	return err;
+}
+
+int value_scopes_each(Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
+{
+	struct value_dies walk = {0};
+
+	return each_below(&walk, die, fn, ctx);
 }

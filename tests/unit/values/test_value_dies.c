@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_value_dies.c: of DWARF that a file makes up, siblings that lead round end a walk, what would
+ * take longer than anybody waits is not known, and so is a type that no compiler makes. */
+#include "user/values/show/value_abi.h"
+#include "user/values/show/value_scopes.h"
+
+#include <dwarf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[64];
+
+/* Compiles @source, a file of that name's ending, and opens its DWARF. */
+static Dwarf *compiled(const char *name, const char *source, int *fd)
+{
+	char path[128], command[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	FILE *out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(source, out);
+	fclose(out);
+	snprintf(command, sizeof(command), "cc -g -O1 -nostdlib -shared -o '%s.so' '%s'", path,
+		 path);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "%s/%s.so", dir, name);
+	*fd = open(path, O_RDONLY);
+	assert_true(*fd >= 0);
+	Dwarf *dwarf = dwarf_begin(*fd, DWARF_C_READ);
+	assert_non_null(dwarf);
+	return dwarf;
+}
+
+static Dwarf_Die first_unit(Dwarf *dwarf)
+{
+	Dwarf_Off next;
+	Dwarf_Die unit;
+	size_t header;
+	assert_int_equal(dwarf_nextcu(dwarf, 0, &next, &header, NULL, NULL, NULL), 0);
+	assert_non_null(dwarf_offdie(dwarf, header, &unit));
+	return unit;
+}
+
+/* --- a walk ---------------------------------------------------------------------------------- */
+
+/* Each of three namespaces, one in the other, says that its next sibling is its own child; and the
+ * two functions at the end that the first of them comes next. The last function's result is a
+ * complex number of one byte. */
+static const char damaged[] =
+	".section .debug_abbrev, \"\", @progbits\n"
+	".uleb128 1, 0x11; .byte 1; .uleb128 0x13, 0x0b, 0, 0\n"	  /* unit: language */
+	".uleb128 2, 0x39; .byte 1; .uleb128 1, 0x13, 0, 0\n"		  /* namespace: sibling */
+	".uleb128 3, 0x2e; .byte 0; .uleb128 1, 0x13, 0x49, 0x13, 0, 0\n" /* function: type */
+	".uleb128 4, 0x24; .byte 0; .uleb128 0x0b, 0x0b, 0x3e, 0x0b, 0, 0\n" /* base type */
+	".byte 0\n"
+	".section .debug_info, \"\", @progbits\n"
+	"begin: .long end - after\n"
+	"after: .value 4; .long .debug_abbrev; .byte 8\n"
+	".uleb128 1; .byte 0x0c\n"
+	"one: .uleb128 2; .long two - begin\n"
+	"two: .uleb128 2; .long three - begin\n"
+	"three: .uleb128 2; .long inner - begin\n"
+	"inner: .uleb128 3; .long inner - begin, type - begin\n"
+	".byte 0, 0, 0\n"
+	"first: .uleb128 3; .long second - begin, type - begin\n"
+	"second: .uleb128 3; .long first - begin, type - begin\n"
+	"type: .uleb128 4; .byte 1, 3\n"
+	".byte 0\n"
+	"end:\n"
+	".section .note.GNU-stack, \"\", @progbits\n";
+
+struct met {
+	unsigned n;
+	Dwarf_Off last;
+	Dwarf_Die function; /* the last one */
+};
+
+static int meet(void *ctx, Dwarf_Die *die)
+{
+	struct met *m = ctx;
+	assert_true(dwarf_dieoffset(die) > m->last);
+	m->last = dwarf_dieoffset(die);
+	m->n++;
+	if (dwarf_tag(die) == DW_TAG_subprogram)
+		m->function = *die;
+	return 0;
+}
+
+static void siblings_that_lead_round(void **state)
+{
+	struct met m = {0};
+	int fd;
+	(void)state;
+	Dwarf *dwarf = compiled("damaged.S", damaged, &fd);
+	Dwarf_Die unit = first_unit(dwarf);
+	alarm(20);
+	assert_int_equal(value_scopes_each(&unit, meet, &m), 0);
+	assert_in_range(m.n, 4, 8);
+	alarm(0);
+	dwarf_end(dwarf);
+	close(fd);
+}
+
+static void a_complex_number_of_one_byte(void **state)
+{
+	struct met m = {0};
+	struct value_bytes out;
+	int fd;
+	(void)state;
+	Dwarf *dwarf = compiled("damaged.S", damaged, &fd);
+	Dwarf_Die unit = first_unit(dwarf);
+	value_scopes_each(&unit, meet, &m);
+	assert_non_null(m.function.addr);
+	assert_false(value_abi_result(&m.function, NULL, &out));
+	dwarf_end(dwarf);
+	close(fd);
+}
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+/* Types of sixteen members each, one in the other: a function's result is of 16^14 members. */
+static void types_within_types(void **state)
+{
+	enum { LEVELS = 14, MEMBERS = 16 };
+	struct met m = {0};
+	struct value_bytes out;
+	static char source[65536];
+	int fd, len = snprintf(
+			source, sizeof(source),
+			".section .debug_abbrev, \"\", @progbits\n"
+			".uleb128 1, 0x11; .byte 1; .uleb128 0x13, 0x0b, 0, 0\n"
+			".uleb128 2, 0x17; .byte 1; .uleb128 0x0b, 0x0b, 0, 0\n" /* union: size */
+			".uleb128 3, 0x2e; .byte 0; .uleb128 0x49, 0x13, 0, 0\n"
+			".uleb128 4, 0x24; .byte 0; .uleb128 0x0b, 0x0b, 0x3e, 0x0b, 0, 0\n"
+			".uleb128 5, 0x0d; .byte 0; .uleb128 0x49, 0x13, 0, 0\n" /* member */
+			".byte 0\n"
+			".section .debug_info, \"\", @progbits\n"
+			"begin: .long end - after\n"
+			"after: .value 4; .long .debug_abbrev; .byte 8\n"
+			".uleb128 1; .byte 0x0c\n"
+			"type0: .uleb128 4; .byte 1, 6\n");
+	(void)state;
+	for (int i = 1; i <= LEVELS; i++) {
+		len += snprintf(source + len, sizeof(source) - len, "type%d: .uleb128 2; .byte 1\n",
+				i);
+		for (int k = 0; k < MEMBERS; k++)
+			len += snprintf(source + len, sizeof(source) - len,
+					".uleb128 5; .long type%d - begin\n", i - 1);
+		len += snprintf(source + len, sizeof(source) - len, ".byte 0\n");
+	}
+	snprintf(source + len, sizeof(source) - len,
+		 ".uleb128 3; .long type%d - begin\n.byte 0\nend:\n"
+		 ".section .note.GNU-stack, \"\", @progbits\n",
+		 LEVELS);
+	Dwarf *dwarf = compiled("deep.S", source, &fd);
+	Dwarf_Die unit = first_unit(dwarf);
+	value_scopes_each(&unit, meet, &m);
+	assert_non_null(m.function.addr);
+	alarm(20);
+	assert_false(value_abi_result(&m.function, NULL, &out));
+	alarm(0);
+	dwarf_end(dwarf);
+	close(fd);
+}
+
+static int begin(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+	(void)state;
+	snprintf(dir, sizeof(dir), "%.40s/pugmark-dies-XXXXXX", tmp ? tmp : "/tmp");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	char command[128];
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(siblings_that_lead_round),
+		cmocka_unit_test(a_complex_number_of_one_byte),
+		cmocka_unit_test(types_within_types),
+	};
+	return cmocka_run_group_tests(tests, begin, end);
+}
