@@ -197,6 +197,25 @@ claim 'so it is of the tree of calls' grep -q 'task 1 is left out' err
 run 1 gdb lost
 claim 'gdb is not started on it' grep -q 'the process of task 1 is not told' err
 
+# An array is as long as DWARF says, whatever there is of it.
+if command -v "${CXX:-g++}" >tool; then
+	cat >huge.cc <<'C'
+int real[100] = {1, 2, 3};
+__attribute__((noinline)) int huge(int (&a)[1ul << 38]) { return a[3]; }
+int main() { return huge(reinterpret_cast<int (&)[1ul << 38]>(real)); }
+C
+	"${CXX:-g++}" -O1 -g -w -o huge huge.cc
+	"$PUGMARK" record -q --level values -o huge.rec -- ./huge 2>err
+	timeout 20 "$PUGMARK" values huge.rec huge >got 2>err
+	claim 'of an array without an end what is the same is counted so far' \
+		grep -qE 'huge\(a=@0x[0-9a-f]+: \{1, 2, 3, 0 <repeats .* <repeats at least 65536 times>, \.\.\.\}\)' got
+	timeout 20 "$PUGMARK" values huge.rec huge --format json >got 2>err
+	claim 'in JSON too' python3 -c 'import json
+a = json.load(open("got"))[0]["variables"][0]["value"]
+print(a)
+assert a[-1] == "..." and a[-2]["at_least"] and a[-2]["repeats"] == 65536, a'
+fi
+
 # A library that asks for the time on its own account, inside of a call: for a name by chance.
 cat >chance.c <<'C'
 #include <stdio.h>

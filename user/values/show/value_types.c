@@ -4,6 +4,7 @@
 #include "user/values/show/value_types.h"
 
 #include "user/cli/printable.h"
+#include "user/values/show/value_dies.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 enum {
 	DEPTH_MAX = 6,
 	ELEMENTS_MAX = 32,
+	EQUAL_MAX = 1 << 16,
 	MEMBERS_MAX = 64,
 	REPEATS = 10, /* so many equal elements are one, and a number */
 	DIMENSIONS = 8,
@@ -157,7 +159,7 @@ static void print_variant(struct members *m, Dwarf_Die *part, uint64_t off)
 			return;
 		}
 	}
-	for (int more = dwarf_child(part, &child); !more; more = dwarf_siblingof(&child, &child)) {
+	for (int more = dwarf_child(part, &child); !more; more = !value_die_next(&child)) {
 		if (dwarf_tag(&child) != DW_TAG_variant)
 			continue;
 		bool is = dwarf_hasattr(&child, DW_AT_discr_value) &&
@@ -176,7 +178,7 @@ static void print_children(struct members *m, Dwarf_Die *of, uint64_t off)
 {
 	Dwarf_Die child;
 
-	for (int more = dwarf_child(of, &child); !more; more = dwarf_siblingof(&child, &child)) {
+	for (int more = dwarf_child(of, &child); !more; more = !value_die_next(&child)) {
 		int tag = dwarf_tag(&child);
 
 		if (tag == DW_TAG_variant_part)
@@ -247,7 +249,7 @@ static bool dimensions(Dwarf_Die *type, struct array *a)
 {
 	Dwarf_Die child;
 
-	for (int more = dwarf_child(type, &child); !more; more = dwarf_siblingof(&child, &child)) {
+	for (int more = dwarf_child(type, &child); !more; more = !value_die_next(&child)) {
 		Dwarf_Attribute attr;
 		Dwarf_Word n;
 
@@ -268,13 +270,14 @@ static bool dimensions(Dwarf_Die *type, struct array *a)
 	return a->n > 0;
 }
 
-/* How many elements from @off on are the same. */
+/* How many elements from @off on are the same, of which no more than EQUAL_MAX are looked at. */
 static uint64_t equal_run(struct printer *p, const struct array *a, uint64_t off, uint64_t size,
 			  uint64_t most)
 {
 	uint8_t first[COMPARED], other[COMPARED];
 	uint64_t n = 1;
 
+	most = most < EQUAL_MAX ? most : EQUAL_MAX;
 	if (size > COMPARED)
 		return 1;
 	uint8_t quality = value_bytes_read(a->v, p->memory, off, first, size);
@@ -312,8 +315,10 @@ static void print_dimension(struct printer *p, struct array *a, unsigned dimensi
 		}
 		run = equal_run(p, a, off + i * size, size, count - i);
 		run = run < REPEATS ? 1 : run;
+		bool more = run == EQUAL_MAX && run < count - i; /* perhaps of the same */
 		if (json && run > 1)
-			fprintf(p->out, "{\"repeats\":%" PRIu64 ",\"value\":", run);
+			fprintf(p->out, "{\"repeats\":%" PRIu64 ",%s\"value\":", run,
+				more ? "\"at_least\":true," : "");
 		if (dimension + 1 < a->n)
 			print_dimension(p, a, dimension + 1, off + i * size);
 		else
@@ -321,7 +326,9 @@ static void print_dimension(struct printer *p, struct array *a, unsigned dimensi
 		if (run > 1 && json)
 			fputc('}', p->out);
 		else if (run > 1)
-			fprintf(p->out, " <repeats %" PRIu64 " times>", run);
+			fprintf(p->out, " <repeats %s%" PRIu64 " times>", more ? "at least " : "",
+				run);
+		printed = more ? ELEMENTS_MAX : printed;
 	}
 	fputc(json ? ']' : '}', p->out);
 }
