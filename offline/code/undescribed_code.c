@@ -144,7 +144,7 @@ static int push_table(struct builder *b, struct undescribed *u)
 {
 	uint32_t first = u->insns.n - 1, n_entries;
 	struct table_load load;
-	while (first &&
+	while (first && u->insns.n - first < UNDESCRIBED_TABLE_WINDOW &&
 	       u->insns.at[first - 1].off + u->insns.at[first - 1].len == u->insns.at[first].off)
 		first--;
 	if (!undescribed_table(b, u->insns.at + first, u->insns.n - first, &load, &n_entries))
