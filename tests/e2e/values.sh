@@ -342,6 +342,10 @@ fails 1 'it has no values of a task 9999' values rec --task 9999
 fails 1 'nowhere: No such file or directory' values nowhere
 fails 1 'nowhere: No such file or directory' why nowhere --crash
 fails 1 'it has no values of task 9999' gdb --serve --task 9999 rec
+for task in 0 -1 4294967297; do
+	run 2 values rec --task $task
+	run 2 gdb --serve --task $task rec
+done
 run 0 values rec --task 1
 claim 'of one task alone' is "$(grep -c '^task 1:' out)$(wc -l <out)" 11
 run 1 values rec 0xdead000

@@ -2,6 +2,7 @@
 /* cmd_gdb.c: `pugmark gdb DIR`: a recording of level values behind gdb's remote protocol, on
  * standard input and output; from a terminal it starts gdb, which starts it again. */
 #include "user/cli/command.h"
+#include "user/cli/numbers.h"
 #include "user/sandbox/confine.h"
 #include "user/values/gdb/gdb_recording.h"
 
@@ -142,13 +143,14 @@ int cmd_gdb(int argc, char **argv)
 	int option;
 	command_options_begin();
 	while ((option = command_option(&gdb_words, argc, argv)) != -1) {
-		char *end = NULL;
+		uint64_t task;
 		switch (option) {
 		case 't':
-			o.task = strtoul(optarg, &end, 10);
+			if (!number_is(optarg, UINT32_MAX, &task))
+				return command_usage("gdb", "--task: '%s' is no task's number",
+						     optarg);
+			o.task = (uint32_t)task;
 			o.any_task = false;
-			if (*end || !*optarg)
-				return command_usage("gdb", "--task needs a number");
 			break;
 		case 's':
 			o.serve = true;

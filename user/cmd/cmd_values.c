@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_values.c: `pugmark values DIR`: what registers, variables and memory were. */
 #include "user/cli/command.h"
+#include "user/cli/numbers.h"
 #include "user/values/show/values_print.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ int cmd_values(int argc, char **argv)
 {
 	struct values_options o = {.limit = 100};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	char *end;
+	uint64_t number;
 	int opt;
 
 	command_options_begin();
@@ -59,15 +60,15 @@ int cmd_values(int argc, char **argv)
 			o.misses = true;
 			break;
 		case 'l':
-			o.limit = strtoull(optarg, &end, 10);
-			if (end == optarg || *end || !o.limit)
+			if (!number_is(optarg, UINT64_MAX, &o.limit))
 				return command_usage("values", "--limit: '%s' is no number",
 						     optarg);
 			break;
 		case 't':
-			o.task = strtoul(optarg, &end, 10);
-			if (end == optarg || *end || !o.task)
-				return command_usage("values", "--task: '%s' is no number", optarg);
+			if (!number_is(optarg, UINT32_MAX, &number))
+				return command_usage("values", "--task: '%s' is no task's number",
+						     optarg);
+			o.task = (uint32_t)number;
 			break;
 		case 'f':
 			o.json = !strcmp(optarg, "json");
