@@ -113,7 +113,7 @@ static int mark_node(struct wet_values *v, uint32_t i, uint32_t k, uint64_t path
 		if (!wet_cursor_next(c, &time) || time <= f->again[i].paths ||
 		    (path = time - f->again[i].paths - 1) >= paths || v->first[path + 1])
 			err = -EBADMSG;
-		else /* one more, so that it is seen twice if it is there twice */
+		else /* the number of its values, + 1: 0 says that no node has this path yet */
 			v->first[path + 1] = f->nodes[k].n_values + 1;
 	}
 	wet_cursor_free(c);

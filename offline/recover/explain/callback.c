@@ -26,8 +26,8 @@ static enum found allows(const struct parser *p, const struct chain *chain, stru
 	uint32_t begins_in, alt, n = p->n;
 	if (chain->end == CHAIN_OPEN) {
 		set_origin(la, chain);
-		/* Further out than the level too: it may be another activation, at the same place
-		 * and from the same call, of what was open. */
+		/* The frame that the grammar finds may lie further out than the one of the chain:
+		 * another activation of the same function may stand at the same call. */
 		enum found found = parser_find(p, la, &begins_in, &alt);
 		return found == FOUND_ONE && begins_in > chain->level ? FOUND_NONE : found;
 	}
