@@ -46,6 +46,43 @@ timeout 60 gdb -q -batch -nx -ex 'set remotetimeout 60' -ex "target remote | '$P
 timeout 60 gdb -q -batch -nx -ex 'set remotetimeout 60' -ex "target remote | '$PUGMARK' gdb --serve '$work/r'" \
 	-ex 'break find' -ex continue -ex 'delete' -ex 'rwatch *(char *)(word + 3)' -ex continue -ex 'info symbol $pc' -ex 'delete' \
 	-ex 'watch *(char *)(word + 1)' -ex 'break *$pc' -ex continue -ex 'info symbol $pc' -ex kill "$work/p" >>"$work/out" 2>&1
+# A watched place that is set before a breakpoint of the instruction that writes it.
+cat >"$work/z.c" <<'C'
+volatile long place;
+__attribute__((noinline)) void once(void) { __asm__ volatile(".globl store\nstore: movq $5, place(%%rip)" ::: "memory"); }
+int main(void)
+{
+	once(), once(), once();
+	return 0;
+}
+C
+cat >"$work/packets.py" <<'PYTHON'
+# What each move stops for.
+import subprocess, sys
+pugmark, recording, place, store = sys.argv[1:]
+server = subprocess.Popen([pugmark, "gdb", "--serve", recording], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def ask(packet):
+    server.stdin.write(f"+${packet}#{sum(packet.encode()) % 256:02x}".encode())
+    server.stdin.flush()
+    while server.stdout.read(1) != b"$":
+        pass
+    answer = b""
+    while (byte := server.stdout.read(1)) != b"#":
+        answer += byte
+    server.stdout.read(2)
+    return answer.decode()
+def why(packet):
+    answer = ask(packet)
+    return "watch" if "watch" in answer else answer[:3]
+assert ask(f"Z2,{place},8") == ask(f"Z0,{store},1") == "OK"
+print(*[why(p) for p in ("c", "c", "c", "c", "bc", "bc")])
+server.stdin.write(b"+")
+server.stdin.close()
+server.wait()
+PYTHON
+address() { nm "$work/z" | awk -v n="$1" '$3 == n { print $1 }' | sed 's/^0*//'; }
+$CC -O1 -no-pie -o "$work/z" "$work/z.c" && "$PUGMARK" record -q --level values -o "$work/z.rec" -- "$work/z" 2>"$work/err" &&
+	timeout 60 python3 "$work/packets.py" "$PUGMARK" "$work/z.rec" "$(address place)" "$(address store)" >>"$work/out" 2>&1
 # The program is built again: it is another.
 cp "$work/p.c" "$work/q.c" && echo 'int more;' >>"$work/q.c" && mv "$work/p" "$work/was" &&
 	$CC -O1 -g -o "$work/p" "$work/q.c" || exit 1
@@ -69,6 +106,7 @@ expect 'before the ninth and the eighth square' 1 '^\$2 = -1$'
 expect 'before it was spoilt: 1 + 4 + ... + 49' 1 '^\$3 = 140$'
 expect 'who has done it' 1 '^spoil'
 expect 'the call before it' 1 '^\$4 = 7$'
+expect 'a breakpoint is hit before what its instruction writes' 1 '^T05 watch T05 watch watch watch$'
 expect 'what scas has read' 1 '^find'
 expect 'what stos has written downwards' 1 '^clear'
 grep -q "not the file that was recorded: gdb is not given it" "$work/stale" && ! grep -q "Symbols from" "$work/stale" || {
