@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* arg_types_find.c: see arg_types.h: arguments as DWARF declares them, in a sandbox. Which register
  * one is in says its location where the function begins, and the calling convention where there is
- * none; where both leave it open, it and what comes behind it are not read. */
+ * none (abi_classes.h); where both leave it open, it and what comes behind it are not read. */
 #include "user/file/arg_types.h"
 
 #include "offline/base/search.h"
+#include "user/file/abi_classes.h"
 #include "user/file/debug_files.h"
+#include "user/file/die_walk.h"
 #include "user/sandbox/sandbox.h"
 
 #include <dwarf.h>
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NESTING_MAX = 32, PEEL_MAX = 16, ENUM_NAMES_MAX = 512, WORD = 8, PAIR = 16 };
+enum { NESTING_MAX = 32, PEEL_MAX = 16, ENUM_NAMES_MAX = 512, WORD = 8 };
 enum { ENUM_NAME_MAX = 256, TYPES_BYTES_MAX = 64 << 20 };
 
 struct search {
@@ -213,46 +215,45 @@ static int located_in(Dwarf_Die *param, uint64_t entry)
 	return n == 1 ? register_number(expr[0].atom) : -1;
 }
 
-/* How many of the integer registers a result of @type takes: 1 where it is returned in memory, -1
- * where that is not known. */
-static int result_registers(Dwarf_Die *function)
+/* The registers that the convention gives the next argument. */
+struct next {
+	Dwarf_Word language;
+	struct abi_cursor at;
+	bool known;
+};
+
+static struct next next_first(Dwarf_Die *function)
 {
-	Dwarf_Die type;
-	Dwarf_Word bytes;
-	Dwarf_Attribute attr;
-	if (!type_of(function, &type))
-		return dwarf_attr_integrate(function, DW_AT_type, &attr) ? -1 : 0;
-	int tag = dwarf_tag(&type);
-	if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type && tag != DW_TAG_union_type &&
-	    tag != DW_TAG_array_type)
-		return 0;
-	if (dwarf_aggregate_size(&type, &bytes))
-		return -1;
-	uint64_t how = number_of(&type, DW_AT_calling_convention);
-	if (bytes > PAIR || how == DW_CC_pass_by_reference)
-		return 1;
-	Dwarf_Die unit;
-	int language = dwarf_diecu(function, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1;
-	bool is_c = language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
-		    language == DW_LANG_C11;
-	return is_c || how == DW_CC_pass_by_value ? 0 : -1;
+	struct next next = {.language = abi_language(function)};
+	next.at.general = abi_hidden_first(function, next.language, &next.known);
+	next.known &= next.language != DW_LANG_Go; /* it has a convention of its own */
+	return next;
 }
 
-/* The next argument: @next is the register that the convention gives it, -1 where that is not known
- * any more. Returns the same for what comes behind it. */
-static int add_argument(json_t *list, Dwarf_Die *param, uint64_t entry, int next)
+/* The register of the next argument, which is @param, if that is one and it is known; -1. */
+static int next_register(struct next *next, Dwarf_Die *param)
+{
+	struct abi_classes c;
+	uint8_t of[2] = {0};
+	bool stack;
+	abi_classes_of(param, next->language, &c);
+	next->known &= c.of[0] != ABI_NOT_KNOWN && c.of[1] != ABI_NOT_KNOWN;
+	if (!next->known)
+		return -1;
+	abi_next_argument(&next->at, &c, of, &stack);
+	return !stack && c.of[0] == ABI_INTEGER && !c.of[1] ? register_number(DW_OP_reg0 + of[0])
+							    : -1;
+}
+
+static void add_argument(json_t *list, Dwarf_Die *param, uint64_t entry, struct next *next)
 {
 	Dwarf_Die type, to;
 	uint64_t bytes = 0;
 	bool typed = type_of(param, &type);
 	enum arg_kind kind = typed ? kind_of(&type, &to, &bytes) : ARG_UNREAD;
-	int tag = typed ? dwarf_tag(&type) : 0, in = located_in(param, entry);
-	bool by_value = tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-			tag == DW_TAG_union_type;
-	bool takes_one = kind != ARG_UNREAD && kind != ARG_REAL && kind != ARG_CHARS;
-	if (in == -2)
-		in = takes_one && next < ARG_REGISTERS ? next : -1;
-	if (!takes_one || in < 0)
+	int by_convention = next_register(next, param), in = located_in(param, entry);
+	in = in == -2 ? by_convention : in;
+	if (kind == ARG_REAL || kind == ARG_CHARS || in < 0)
 		kind = ARG_UNREAD;
 	json_t *j = type_json(dwarf_diename(param), kind, bytes, &type);
 	if (kind != ARG_UNREAD)
@@ -260,10 +261,6 @@ static int add_argument(json_t *list, Dwarf_Die *param, uint64_t entry, int next
 	if (kind == ARG_STRUCT)
 		add_fields(j, &to);
 	json_array_append_new(list, j);
-	if (takes_one)
-		return next < 0 ? -1 : next + 1;
-	bool elsewhere = typed && kind == ARG_UNREAD && !by_value && base_kind(&type) == ARG_REAL;
-	return elsewhere ? next : -1;
 }
 
 /* A clone whose arguments are not those of its source. */
@@ -282,16 +279,13 @@ static json_t *arguments_of(Dwarf_Die *function, uint64_t entry)
 {
 	json_t *list = json_array();
 	Dwarf_Die child;
-	Dwarf_Die unit;
-	int next = result_registers(function);
-	if (dwarf_diecu(function, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Go)
-		next = -1; /* it has a convention of its own */
+	struct next next = next_first(function);
 	if (is_changed(function) || dwarf_child(function, &child))
 		return list;
 	do {
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter)
-			next = add_argument(list, &child, entry, next);
-	} while (json_array_size(list) < PEEL_MAX && !dwarf_siblingof(&child, &child));
+			add_argument(list, &child, entry, &next);
+	} while (json_array_size(list) < PEEL_MAX && die_next(&child));
 	return list;
 }
 

@@ -4,7 +4,7 @@
  *   path = { "*" } name { "." name | "->" name | "[" number "]" } */
 #include "user/values/show/value_paths.h"
 
-#include "user/values/show/value_dies.h"
+#include "user/file/die_walk.h"
 
 #include <ctype.h>
 #include <dwarf.h>
@@ -62,7 +62,7 @@ static bool element(struct value_part *p, int64_t index, struct value_memory *me
 	if (dwarf_tag(&p->type) != DW_TAG_array_type || !value_plain_type(&p->type, &of) ||
 	    dwarf_aggregate_size(&p->type, &size))
 		return false;
-	for (int more = dwarf_child(&p->type, &child); !more; more = !value_die_next(&child))
+	for (int more = dwarf_child(&p->type, &child); !more; more = !die_next(&child))
 		dimensions += dwarf_tag(&child) == DW_TAG_subrange_type;
 	uint64_t each = value_type_size(&of);
 	if (dimensions != 1 || !each || index < 0 || (uint64_t)index >= size / each)
@@ -77,7 +77,7 @@ static bool member(struct value_part *p, const char *name, size_t len, int depth
 {
 	Dwarf_Die child;
 
-	for (int more = dwarf_child(&p->type, &child); !more; more = !value_die_next(&child)) {
+	for (int more = dwarf_child(&p->type, &child); !more; more = !die_next(&child)) {
 		int tag = dwarf_tag(&child);
 		const char *own = dwarf_diename(&child);
 		struct value_part inner = *p;

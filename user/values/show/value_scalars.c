@@ -2,7 +2,7 @@
 /* value_scalars.c: see value_scalars.h. */
 #include "user/values/show/value_scalars.h"
 
-#include "user/values/show/value_dies.h"
+#include "user/file/die_walk.h"
 
 #include "user/cli/printable.h"
 
@@ -248,7 +248,7 @@ static void print_enum(FILE *out, Dwarf_Die *type, uint64_t raw, uint64_t size)
 			while (low && !(low & 1))
 				low >>= 1;
 			flags &= !(low & (low + 1)); /* its bits are next to each other */
-		} while (value_die_next(&child));
+		} while (die_next(&child));
 	}
 	raw &= mask;
 	if (!flags || negative) {
@@ -257,7 +257,7 @@ static void print_enum(FILE *out, Dwarf_Die *type, uint64_t raw, uint64_t size)
 		fprintf(out, negative ? "%" PRId64 : "%" PRIu64, raw);
 		return;
 	}
-	for (int more = dwarf_child(type, &child); !more; more = !value_die_next(&child)) {
+	for (int more = dwarf_child(type, &child); !more; more = !die_next(&child)) {
 		const char *name = dwarf_diename(&child);
 
 		if (!name || !enumerator(&child, &value) || !((uint64_t)value & raw))

@@ -3,7 +3,7 @@
  */
 #include "user/values/show/value_scopes.h"
 
-#include "user/values/show/value_dies.h"
+#include "user/file/die_walk.h"
 
 #include <dwarf.h>
 
@@ -15,13 +15,13 @@ static bool is_space(int tag)
 }
 
 /* @local: in functions as well that do not hold @pc (of classes that are local to them). */
-static bool find_function(struct value_dies *walk, Dwarf_Die *parent, Dwarf_Addr pc, bool local,
+static bool find_function(struct die_walk *walk, Dwarf_Die *parent, Dwarf_Addr pc, bool local,
 			  Dwarf_Die *out)
 {
 	Dwarf_Die child;
 	bool found = false;
 
-	if (!value_dies_down(walk, parent, &child))
+	if (!die_walk_down(walk, parent, &child))
 		return false;
 	do {
 		int tag = dwarf_tag(&child);
@@ -32,15 +32,15 @@ static bool find_function(struct value_dies *walk, Dwarf_Die *parent, Dwarf_Addr
 		else if (is_space(tag) ||
 			 (local && (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)))
 			found = find_function(walk, &child, pc, local, out);
-	} while (!found && value_dies_next(walk, &child));
-	value_dies_up(walk);
+	} while (!found && die_walk_next(walk, &child));
+	die_walk_up(walk);
 	return found;
 }
 
 /* In functions too only where it is in none that is declared elsewhere. */
 static bool find_in_unit(Dwarf_Die *unit, Dwarf_Addr pc, Dwarf_Die *out)
 {
-	struct value_dies walk = {0}, again = {0};
+	struct die_walk walk = {0}, again = {0};
 
 	return find_function(&walk, unit, pc, false, out) ||
 	       find_function(&again, unit, pc, true, out);
@@ -79,7 +79,7 @@ static bool find_inner(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
 			*out = child;
 			return true;
 		}
-	} while (value_die_next(&child));
+	} while (die_next(&child));
 	return false;
 }
 
@@ -95,24 +95,24 @@ uint32_t value_scopes_at(struct value_scopes *s, uint64_t addr, Dwarf_Die out[VA
 	return n;
 }
 
-static int each_below(struct value_dies *walk, Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
+static int each_below(struct die_walk *walk, Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
 {
 	Dwarf_Die child;
 	int err = 0;
 
-	if (!value_dies_down(walk, die, &child))
+	if (!die_walk_down(walk, die, &child))
 		return 0;
 	do {
 		err = fn(ctx, &child);
 		err = err ? err : each_below(walk, &child, fn, ctx);
-	} while (!err && value_dies_next(walk, &child));
-	value_dies_up(walk);
+	} while (!err && die_walk_next(walk, &child));
+	die_walk_up(walk);
 	return err;
 }
 
 int value_scopes_each(Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
 {
-	struct value_dies walk = {0};
+	struct die_walk walk = {0};
 
 	return each_below(&walk, die, fn, ctx);
 }

@@ -4,7 +4,7 @@
 #include "user/values/show/value_types.h"
 
 #include "user/cli/printable.h"
-#include "user/values/show/value_dies.h"
+#include "user/file/die_walk.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
@@ -159,7 +159,7 @@ static void print_variant(struct members *m, Dwarf_Die *part, uint64_t off)
 			return;
 		}
 	}
-	for (int more = dwarf_child(part, &child); !more; more = !value_die_next(&child)) {
+	for (int more = dwarf_child(part, &child); !more; more = !die_next(&child)) {
 		if (dwarf_tag(&child) != DW_TAG_variant)
 			continue;
 		bool is = dwarf_hasattr(&child, DW_AT_discr_value) &&
@@ -178,7 +178,7 @@ static void print_children(struct members *m, Dwarf_Die *of, uint64_t off)
 {
 	Dwarf_Die child;
 
-	for (int more = dwarf_child(of, &child); !more; more = !value_die_next(&child)) {
+	for (int more = dwarf_child(of, &child); !more; more = !die_next(&child)) {
 		int tag = dwarf_tag(&child);
 
 		if (tag == DW_TAG_variant_part)
@@ -249,7 +249,7 @@ static bool dimensions(Dwarf_Die *type, struct array *a)
 {
 	Dwarf_Die child;
 
-	for (int more = dwarf_child(type, &child); !more; more = !value_die_next(&child)) {
+	for (int more = dwarf_child(type, &child); !more; more = !die_next(&child)) {
 		Dwarf_Attribute attr;
 		Dwarf_Word n;
 

@@ -7,7 +7,7 @@
 #include "user/cli/printable.h"
 #include "user/file/debug_files.h"
 #include "user/values/show/value_abi.h"
-#include "user/values/show/value_dies.h"
+#include "user/file/die_walk.h"
 #include "user/values/show/value_expression.h"
 #include "user/values/show/value_scopes.h"
 #include "user/values/show/value_types.h"
@@ -239,7 +239,7 @@ static bool of_scope(const struct place_ctx *p, Dwarf_Die *scope, enum value_var
 		     (tag == DW_TAG_variable && what == VARS_ALL)) &&
 		    fn(ctx, p, &child, name))
 			return true;
-	} while (value_die_next(&child));
+	} while (die_next(&child));
 	return false;
 }
 
