@@ -367,6 +367,54 @@ static void a_table_of_letters_is_no_string(void **state)
 	free(bytes);
 }
 
+/* Section headers may name any number of tables: a note says which are not read. */
+static void tables_that_are_not_read_are_noted(void **state)
+{
+	enum { TABLES = 80, BYTES = sizeof(Elf64_Rela) };
+	static struct names names;
+	const char *dir = *state;
+	char path[512];
+	size_t len;
+	write_source(dir, "tables.S", "%s",
+		     ".globl main, room\nmain: ret\n.data\n.balign 8\nroom: .fill 240, 8, 0\n"
+		     ".section .note.GNU-stack, \"\", @progbits\n");
+	shell("cd '%s' && cc -no-pie tables.S -o tables", dir);
+	snprintf(path, sizeof(path), "%s/tables", dir);
+	uint8_t *bytes = read_whole(path, &len);
+	read_names(path, &names);
+	for (unsigned more = 0; more <= TABLES; more += TABLES) {
+		struct elf_image *image;
+		struct pugmark_diag diag;
+		Elf64_Ehdr header;
+		memcpy(&header, bytes, sizeof(header));
+		size_t at = (len + 7) & ~(size_t)7, old = header.e_shnum * sizeof(Elf64_Shdr);
+		uint8_t *grown = calloc(1, at + old + more * sizeof(Elf64_Shdr));
+		assert_non_null(grown);
+		memcpy(grown, bytes, len);
+		memcpy(grown + at, bytes + header.e_shoff, old);
+		for (unsigned i = 0; i < more; i++) {
+			const Elf64_Shdr table = {.sh_type = SHT_RELA,
+						  .sh_flags = SHF_ALLOC,
+						  .sh_addr = addr_of(&names, "room") + i * BYTES,
+						  .sh_size = BYTES,
+						  .sh_entsize = BYTES};
+			memcpy(grown + at + old + i * sizeof(table), &table, sizeof(table));
+		}
+		header.e_shoff = at;
+		header.e_shnum += more;
+		memcpy(grown, &header, sizeof(header));
+		assert_int_equal(
+			open_bytes(grown, at + old + more * sizeof(Elf64_Shdr), &image, &diag), 0);
+		bool noted = false;
+		for (uint32_t i = 0; elf_image_note(image, i); i++)
+			noted |= strstr(elf_image_note(image, i), "are not read") != NULL;
+		assert_int_equal(noted, more != 0);
+		elf_image_free(image);
+		free(grown);
+	}
+	free(bytes);
+}
+
 static void flags_go_by_name(void **state)
 {
 	(void)state;
@@ -452,6 +500,7 @@ int main(void)
 		cmocka_unit_test(references_of_libstdcxx),
 		cmocka_unit_test(every_linker_and_layout),
 		cmocka_unit_test(a_table_of_letters_is_no_string),
+		cmocka_unit_test(tables_that_are_not_read_are_noted),
 		cmocka_unit_test(flags_go_by_name),
 	};
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
