@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Tier one of a WET: timestamps of paths, values by groups and labels of edges, on examples like
  * the paper's (its sections 3.1 to 3.3) and on random ones against what was put in. */
+#include "offline/dep/reads.h"
+#include "offline/wet/graph_impl.h"
 #include "offline/wet/groups.h"
 #include "offline/wet/labels.h"
 #include "offline/wet/makers.h"
 #include "offline/wet/paths.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -335,6 +338,33 @@ static void makers_of_old_definitions(void **state)
 	wet_makers_deinit(&m);
 }
 
+/* Timestamps have 32 bits: what would need more is refused, and what just fits is not. */
+static void no_more_paths_than_timestamps_tell(void **state)
+{
+	struct value_insn insn = {.ip = 16, .len = 1};
+	const struct value_block code = {.ip = 16, .n_insns = 1, .insns = &insn};
+	struct dep_block *block = dep_block_new(&code);
+	(void)state;
+	assert_non_null(block);
+	for (unsigned paths = 1; paths <= 2; paths++) {
+		struct dep_trace trace = {0};
+		struct wet_graph *g = wet_graph_new(0, UINT64_MAX, false);
+		assert_non_null(g);
+		/* The threads wait for the first batch. */
+		g->totals.paths = UINT32_MAX - (uint64_t)1;
+		for (unsigned i = 0; i < paths; i++) {
+			assert_true(
+				VEC_PUSH(&g->batches[0].steps, (struct wet_step){.block = block}));
+			assert_true(
+				VEC_PUSH(&g->batches[0].steps, (struct wet_step){.block = NULL}));
+		}
+		assert_int_equal(wet_graph_finish(g, &trace, NULL), paths == 1 ? 0 : -EOVERFLOW);
+		assert_int_equal(g->totals.paths, UINT32_MAX);
+		wet_graph_free(g);
+	}
+	free(block);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +376,7 @@ int main(void)
 		cmocka_unit_test(streams_begin_as_others),
 		cmocka_unit_test(labels_are_those_told),
 		cmocka_unit_test(makers_of_old_definitions),
+		cmocka_unit_test(no_more_paths_than_timestamps_tell),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
