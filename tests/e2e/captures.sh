@@ -128,6 +128,36 @@ else
 	skipped=$((skipped + 1))
 fi
 
+# A disk that is full ends the recording, and not in silence at its end.
+cat >chance.c <<'C'
+#include <unistd.h>
+int main(void)
+{
+	static char much[4096];
+	for (;;) {
+		getentropy(much, 256);
+		usleep(200);
+	}
+}
+C
+mkdir small
+if ${CC:-cc} -O1 -w -o chance chance.c && unshare -m sh -c 'mount -t tmpfs -o size=6m none small' 2>>err; then
+	./chance &
+	pid=$!
+	started+=("$pid")
+	before=$SECONDS
+	unshare -m sh -c 'mount -t tmpfs -o size=6m none small &&
+		head -c 3000000 /dev/zero >small/filler &&
+		"$0" record -q --level values --check-every 1000000 --duration 40 -o small/rec -p $1' \
+		"$PUGMARK" $pid >/dev/null 2>told </dev/null
+	claim 'a full disk is an error' is $? 1
+	claim 'that is named' grep -q 'the disk is full' told
+	claim 'when it is full' test $((SECONDS - before)) -lt 30
+	kill $pid
+else
+	skipped=$((skipped + 1))
+fi
+
 # Where a call writes, behind it: on the stack, by a register that it keeps, in memory that has a name, nowhere;
 # what is stored right behind the call spoils nothing of it.
 cat >clocks.c <<'C'

@@ -327,7 +327,8 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		say_deaths(run, false);
 		if (read_signals(run))
 			return STOP_SIGNAL;
-		if (collector_error(run->collector))
+		if (collector_error(run->collector) ||
+		    (run->capturing && capturing_error(run->capturing)))
 			return STOP_DISK;
 		if (is_too_large(run, time_ns))
 			return STOP_MEMORY;
@@ -438,7 +439,7 @@ static void finish_capturing(struct recording_run *run, struct recorder_result *
 	int err = capturing_finish(run->capturing, &done->captures, &done->capture_bytes, &text);
 
 	voice_note_words(&run->voice, text);
-	if (err && done->why != STOP_DISK) {
+	if (err) {
 		done->why = STOP_DISK;
 		done->write_err = err;
 	}

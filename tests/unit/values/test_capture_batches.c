@@ -254,6 +254,25 @@ static void test_what_is_lost_last_is_lost(void **state)
 		}
 }
 
+/* Whoever waits for the end hears of a full disk before it; and where the file could not be made. */
+static void test_what_keeps_from_writing_is_told(void **state)
+{
+	(void)state;
+	struct capture_writer *none = NULL;
+	struct pugmark_diag diag;
+
+	assert_int_equal(capture_writer_open(-ENOSPC, 1, &none, &diag), -ENOSPC);
+	capture_writer_lost(none, 1);
+	assert_int_equal(capture_writer_close(none, NULL, NULL), 0);
+
+	int fd = open("/dev/full", O_RDWR);
+	assert_int_equal(capture_writer_open(fd, 1, &writer, &diag), 0);
+	assert_int_equal(capture_writer_error(writer), 0);
+	capture_writer_table(writer, table, strlen(table));
+	assert_int_equal(capture_writer_error(writer), -ENOSPC);
+	assert_int_equal(capture_writer_close(writer, NULL, NULL), -ENOSPC);
+}
+
 /* A record of the ring that is in no batch; the ring's memory is another's then. */
 static void test_a_range_alone_is_kept(void **state)
 {
@@ -406,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_missing_is_lost),
 		cmocka_unit_test(test_what_is_lost_last_is_lost),
 		cmocka_unit_test(test_a_range_alone_is_kept),
+		cmocka_unit_test(test_what_keeps_from_writing_is_told),
 		cmocka_unit_test(test_registers_are_redacted),
 		cmocka_unit_test(test_a_short_note_is_not_read_past),
 		cmocka_unit_test(test_lengths_are_not_trusted),

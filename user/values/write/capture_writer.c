@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include "offline/capture/capture_ring.h"
 #include <stdio.h>
 #include <sys/mman.h>
@@ -56,7 +57,8 @@ struct capture_writer {
 	/* Of the tasks, while a record is taken, which may ask for a file; and, below it, of the
 	 * segments on disk, which keep what is seen of that file. */
 	pthread_mutex_t lock, segments;
-	int fd, err;
+	int fd;
+	atomic_int err; /* also of who waits for the end */
 	uint32_t check_every;
 	uint64_t off, records;
 	uint64_t lost, lost_told; /* captures that the ring had no room for; by their numbers */
@@ -734,7 +736,8 @@ int capture_writer_error(const struct capture_writer *w)
 
 void capture_writer_lost(struct capture_writer *w, uint64_t n)
 {
-	w->lost = n;
+	if (w)
+		w->lost = n;
 }
 
 int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes)

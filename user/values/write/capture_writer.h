@@ -46,10 +46,10 @@ void capture_writer_resolve(struct capture_writer *w,
 			    void *ctx);
 /* Writes what waits, of tasks whose last record is older than @age_ns. */
 void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns);
-/* 0, or what kept it from writing: from then on nothing more is written. */
+/* 0, or what kept it from writing: from then on nothing more is written. Any thread may ask. */
 int capture_writer_error(const struct capture_writer *w);
 /* How many captures found the ring full, of all tasks. If numbers have not told of all of them, the
- * records of each task without an END are told to lack some at their end. */
+ * records of each task without an END are told to lack some at their end. @w may be NULL. */
 void capture_writer_lost(struct capture_writer *w, uint64_t n);
 /* Writes the rest and frees the writer; NULL, or how many records and bytes there were in all.
  * Returns what capture_writer_error() would. */

@@ -348,6 +348,11 @@ int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 	return err;
 }
 
+int capturing_error(const struct capturing *c)
+{
+	return c->writer ? capture_writer_error(c->writer) : 0;
+}
+
 int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text)
 {
 	uint64_t lost, without_task;

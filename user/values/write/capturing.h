@@ -25,6 +25,8 @@ int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
  * for how long. */
 int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 		     struct pugmark_diag *diag);
+/* 0, or what keeps it from writing: nothing more is. */
+int capturing_error(const struct capturing *c);
 /* Ends it and writes the rest: so many records in all, so many bytes of the disk. @text (caller
  * frees): what is to be said in the recording, or NULL. 0, or what kept it from writing. */
 int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text);
