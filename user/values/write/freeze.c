@@ -4,6 +4,8 @@
  * by looking again. */
 #include "user/values/write/freeze.h"
 
+#include "user/values/write/living_thread.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -22,22 +24,11 @@ static bool is_stopped(const struct frozen *f, pid_t tid)
 	return false;
 }
 
-/* Seizes thread @tid and waits until it stands. -ESRCH: it has ended. */
-static int stop_thread(struct frozen *f, pid_t tid)
+/* Waits until thread @tid, which was seized, stands. -ESRCH: it has ended. */
+static int await_stop(pid_t tid)
 {
 	int status;
 
-	if (f->n == f->cap) {
-		uint32_t cap = f->cap ? 2 * f->cap : 16;
-		pid_t *tids = realloc(f->tids, cap * sizeof(*tids));
-
-		if (!tids)
-			return -ENOMEM;
-		f->tids = tids;
-		f->cap = cap;
-	}
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
 		return -errno;
 	for (;;) {
@@ -49,12 +40,31 @@ static int stop_thread(struct frozen *f, pid_t tid)
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
 		if (status >> 16 == PTRACE_EVENT_STOP)
-			break;
+			return 0;
 		/* A signal was on its way: it gets it, and stops at the next. */
 		ptrace(PTRACE_CONT, tid, NULL, (long)WSTOPSIG(status));
 	}
+}
+
+/* Seizes thread @tid of @pid and waits until it stands. -ESRCH: it has ended. One that was seized
+ * and does not come to stand is in the list, so that it is let go. */
+static int stop_thread(struct frozen *f, pid_t pid, pid_t tid)
+{
+	if (f->n == f->cap) {
+		uint32_t cap = f->cap ? 2 * f->cap : 16;
+		pid_t *tids = realloc(f->tids, cap * sizeof(*tids));
+
+		if (!tids)
+			return -ENOMEM;
+		f->tids = tids;
+		f->cap = cap;
+	}
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return errno == EPERM && thread_has_ended(pid, tid) ? -ESRCH : -errno;
 	f->tids[f->n++] = tid;
-	return 0;
+	int err = await_stop(tid);
+	f->n -= err == -ESRCH;
+	return err;
 }
 
 /* Stops what is not yet. Returns how many that were, or -errno. */
@@ -73,7 +83,7 @@ static int stop_round(struct frozen *f, pid_t pid)
 
 		if (tid <= 0 || is_stopped(f, tid))
 			continue;
-		err = stop_thread(f, tid);
+		err = stop_thread(f, pid, tid);
 		n += !err;
 		if (err == -ESRCH)
 			err = 0;

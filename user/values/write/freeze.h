@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 struct frozen {
-	pid_t *tids; /* of the threads, which are stopped */
+	pid_t *tids; /* of the threads, which are stopped; not of one that has ended */
 	uint32_t n, cap;
 };
 

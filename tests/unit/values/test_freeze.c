@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_freeze.c: a process whose first thread has ended is stopped by the threads that it has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "user/values/write/freeze.h"
+
+static volatile long *turns;
+
+static void *go_on(void *arg)
+{
+	for (;;)
+		++*turns;
+	return arg;
+}
+
+static void run_child(bool first_ends)
+{
+	pthread_t t;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "a) R\nb)");
+	pthread_create(&t, NULL, go_on, NULL);
+	if (first_ends)
+		pthread_exit(NULL);
+	pause();
+}
+
+static bool is_zombie(pid_t pid)
+{
+	char path[32], line[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(line, 1, sizeof(line), f) : 0;
+	if (f)
+		fclose(f);
+	return !n;
+}
+
+static void test_all_that_run_are_stopped(void **state)
+{
+	(void)state;
+	turns = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int first_ends = 0; first_ends < 2; first_ends++) {
+		struct pugmark_diag diag;
+		struct frozen frozen;
+		*turns = 0;
+		pid_t pid = fork();
+		if (!pid)
+			run_child(first_ends);
+		while (!*turns || (first_ends && !is_zombie(pid)))
+			usleep(1000);
+		assert_int_equal(freeze(pid, &frozen, &diag), 0);
+		assert_int_equal(frozen.n, first_ends ? 1 : 2);
+		long before = *turns;
+		usleep(20000);
+		assert_int_equal(*turns, before);
+		thaw(&frozen);
+		while (*turns == before)
+			usleep(1000);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_that_run_are_stopped)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
