@@ -74,6 +74,8 @@ enum capture_map_op {
 	MAP_DETACHED,  /* shmdt() */
 	MAP_FORGOTTEN, /* as the mapping was at first: madvise(MADV_DONTNEED); MADV_FREE: or as it
 			  was */
+	MAP_WIPED_IN_CHILD, /* a fork's child has zeros there: madvise(MADV_WIPEONFORK); where
+			       map_prot is 0, no longer */
 };
 
 struct capture {

@@ -5,6 +5,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
+#endif
+
 static uint64_t whole_pages(uint64_t len)
 {
 	return (len + 4095) & ~4095ull;
@@ -26,6 +30,26 @@ static void moved(struct capture *c)
 	c->map_len = whole_pages(c->args[2]);
 	c->map_old = c->args[0];
 	c->map_old_len = whole_pages(c->args[1]);
+}
+
+static void advised(struct capture *c)
+{
+	switch (c->args[2]) {
+	case MADV_DONTNEED: /* what was there reads as zeros, where it is anonymous */
+	case MADV_DONTNEED_LOCKED:
+	case MADV_FREE: /* or may */
+		c->map_op = MAP_FORGOTTEN;
+		break;
+	case MADV_WIPEONFORK:
+	case MADV_KEEPONFORK:
+		c->map_op = MAP_WIPED_IN_CHILD;
+		c->map_prot = c->args[2] == MADV_WIPEONFORK;
+		break;
+	default:
+		return;
+	}
+	c->map_addr = c->args[0];
+	c->map_len = whole_pages(c->args[1]);
 }
 
 void mapping_call(struct capture *c)
@@ -55,13 +79,8 @@ void mapping_call(struct capture *c)
 		c->map_len = whole_pages(c->args[1]);
 		c->map_prot = c->args[2];
 		break;
-	case SYS_madvise: /* what was there reads as zeros, where it is anonymous; or may
-			     (MADV_FREE) */
-		if (c->args[2] != MADV_DONTNEED && c->args[2] != MADV_FREE)
-			break;
-		c->map_op = MAP_FORGOTTEN;
-		c->map_addr = c->args[0];
-		c->map_len = whole_pages(c->args[1]);
+	case SYS_madvise:
+		advised(c);
 		break;
 	}
 }

@@ -310,7 +310,9 @@ int value_memory_map(struct value_memory *mem, const struct value_region *region
 	return err ? err : value_regions_replace(&mem->regions, at.start, at.end, &at);
 }
 
-int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t prot)
+/* Takes the bits @clear of `prot` from what is mapped there, and sets @set. */
+static int change_prot(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t clear,
+		       uint32_t set)
 {
 	for (uint64_t addr = start; addr < end;) {
 		const struct value_region *at = value_memory_region(mem, addr);
@@ -320,7 +322,7 @@ int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end,
 		part.off += addr - part.start;
 		part.start = addr;
 		part.end = part.end < end ? part.end : end;
-		part.prot = prot | (part.prot & (VALUE_GROWS_DOWN | VALUE_SHARED));
+		part.prot = set | (part.prot & ~clear);
 		addr = part.end;
 		/* Its pages are not asked any more whether they were written before. */
 		for (uint64_t page = part.start; mem->doubt && page < part.end; page += VALUE_PAGE)
@@ -331,6 +333,31 @@ int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end,
 			return err;
 	}
 	return 0;
+}
+
+int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t prot)
+{
+	return change_prot(mem, start, end, VALUE_READ | VALUE_WRITE | VALUE_EXEC, prot);
+}
+
+int value_memory_wiped_in_child(struct value_memory *mem, uint64_t start, uint64_t end, bool wiped)
+{
+	return change_prot(mem, start, end, VALUE_WIPED, wiped ? VALUE_WIPED : 0);
+}
+
+int value_memory_become_child(struct value_memory *mem)
+{
+	const struct value_region *all;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < value_memory_regions(mem, &all); i++) {
+		struct value_region again = all[i];
+
+		again.source = VALUE_SOURCE_ZEROS;
+		if (again.prot & VALUE_WIPED)
+			err = value_memory_map(mem, &again);
+	}
+	return err;
 }
 
 void value_memory_assume_all(struct value_memory *mem)

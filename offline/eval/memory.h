@@ -30,7 +30,8 @@ enum value_protection {
 	VALUE_WRITE = 2,
 	VALUE_EXEC = 4,
 	VALUE_GROWS_DOWN = 8,
-	VALUE_SHARED = 16 /* others may write */
+	VALUE_SHARED = 16, /* others may write */
+	VALUE_WIPED = 32   /* a fork's child has zeros there */
 };
 
 /* One mapping. @source and @off mean something to the fill function alone, but for
@@ -103,6 +104,9 @@ int value_memory_map(struct value_memory *mem, const struct value_region *region
 int value_memory_unmap(struct value_memory *mem, uint64_t start, uint64_t end);
 /* Changes the protection and nothing else. */
 int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t prot);
+/* Says whether a fork's child has zeros in [@start, @end); and that this is such a child now. */
+int value_memory_wiped_in_child(struct value_memory *mem, uint64_t start, uint64_t end, bool wiped);
+int value_memory_become_child(struct value_memory *mem);
 /* The mapping that @addr lies in, or NULL; borrowed until the mappings change. */
 const struct value_region *value_memory_region(const struct value_memory *mem, uint64_t addr);
 size_t value_memory_regions(const struct value_memory *mem, const struct value_region **out);

@@ -172,11 +172,14 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 			  : c->map_file == CAPTURE_UNKNOWN ? SOURCE_UNKNOWN
 							   : SOURCE_FILES + c->map_file,
 	};
-	enum { SYS_MMAP = 9, MAP_SHARED_BIT = 1 };
+	enum { SYS_MMAP = 9, MAP_SHARED_BIT = 1, MAP_TYPES = 15, MAP_DROPPABLE_TYPE = 8 };
 	if (c->nr == SYS_MMAP &&
 	    captures_may_change(run->replay->captures, c->map_file, c->args[3] & MAP_SHARED_BIT,
 				region.prot & VALUE_WRITE))
 		region.prot |= VALUE_SHARED;
+	/* Of that the kernel makes zeros whenever it likes (Linux 6.11). */
+	if (c->nr == SYS_MMAP && (c->args[3] & MAP_TYPES) == MAP_DROPPABLE_TYPE)
+		region.prot |= VALUE_SHARED | VALUE_WIPED;
 	switch (c->map_op) {
 	case MAP_ATTACHED:
 		return attach(mem, c);
@@ -193,6 +196,9 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 		return 0;
 	case MAP_FORGOTTEN:
 		return forget(mem, c->map_addr, end, c->args[2] == MADV_FREE);
+	case MAP_WIPED_IN_CHILD:
+		value_memory_wiped_in_child(mem, c->map_addr, end, c->map_prot);
+		return 0;
 	case MAP_BREAK: {
 		uint64_t top = page_up(c->map_addr);
 		if (run->heap_end && top > run->heap_end) {

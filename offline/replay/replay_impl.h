@@ -303,8 +303,8 @@ int value_run_start(struct value_run *run, struct pugmark_diag *diag);
 bool value_run_begin_thread(struct value_run *run, struct value_run *maker,
 			    const struct capture *c);
 /* It has the stack and the thread pointer that the call gave it, of arguments in @memory. */
-void value_run_take_thread(struct value_run *run, struct value_memory *memory,
-			   const struct capture *c);
+int value_run_take_thread(struct value_run *run, struct value_memory *memory,
+			  const struct capture *c);
 /* Whether the system call makes a task. */
 bool value_run_forks(const struct capture *c);
 /* snapshots.c: all but memory, and what others are. False: memory is out. */

@@ -88,7 +88,7 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	const struct family_task *maker = families_find(&run->replay->families, child->parent);
 	run->forked = maker && maker->pid != child->pid ? call.order : 0;
 	value_set_gpr(run->machine, VALUE_RAX, 0, VALUE_EXACT);
-	value_run_take_thread(run, &run->memory, &call);
+	fine = fine && !value_run_take_thread(run, &run->memory, &call);
 	return fine ? 0
 		    : pugmark_diag_set(diag, -ENOMEM, "captures", PUGMARK_NO_OFFSET,
 				       "out of memory");

@@ -309,11 +309,12 @@ bool value_run_forks(const struct capture *c)
 		c->nr == SYS_clone3);
 }
 
-/* A new thread has the stack and the thread pointer that the call gave it. */
-void value_run_take_thread(struct value_run *run, struct value_memory *memory,
-			   const struct capture *c)
+/* A new thread has the stack and the thread pointer that the call gave it; a new process zeros
+ * where it has asked for them. */
+int value_run_take_thread(struct value_run *run, struct value_memory *memory,
+			  const struct capture *c)
 {
-	enum { SETTLS = 0x80000, CLEARTID = 0x200000 };
+	enum { VM = 0x100, SETTLS = 0x80000, CLEARTID = 0x200000 };
 	enum { FLAGS = 0, CHILD_TID = 2, STACK = 5, STACK_BYTES = 6, TLS = 7 };
 	uint64_t args[8] = {0}; /* struct clone_args, linux/sched.h */
 	if (c->nr == SYS_clone) {
@@ -321,8 +322,13 @@ void value_run_take_thread(struct value_run *run, struct value_memory *memory,
 		args[STACK] = c->args[1];
 		args[CHILD_TID] = c->args[3];
 		args[TLS] = c->args[4];
-	} else if (value_memory_read(memory, c->args[0], args, sizeof(args), NULL)) {
-		return;
+	} else if (c->nr == SYS_vfork) {
+		args[FLAGS] = VM;
+	} else if (c->nr == SYS_clone3) {
+		/* Those that it lacks are zeros. */
+		size_t len = c->args[1] < sizeof(args) ? c->args[1] : sizeof(args);
+		if (value_memory_read(memory, c->args[0], args, len, NULL))
+			return 0;
 	}
 	if (args[STACK])
 		value_set_gpr(run->machine, VALUE_RSP, args[STACK] + args[STACK_BYTES],
@@ -331,6 +337,7 @@ void value_run_take_thread(struct value_run *run, struct value_memory *memory,
 		run->clears = args[CHILD_TID];
 	if (args[FLAGS] & SETTLS)
 		value_machine_state(run->machine)->gpr[VALUE_FS] = args[TLS];
+	return args[FLAGS] & VM ? 0 : value_memory_become_child(&run->memory);
 }
 
 bool value_run_begin_thread(struct value_run *run, struct value_run *maker, const struct capture *c)
@@ -351,8 +358,8 @@ bool value_run_begin_thread(struct value_run *run, struct value_run *maker, cons
 	run->xstate = maker->xstate;
 	run->born = c->entered;
 	value_set_gpr(run->machine, VALUE_RAX, 0, VALUE_EXACT);
-	value_run_take_thread(run, &maker->memory, c); /* where the arguments are */
-	return fine;
+	/* The arguments are where it was made. */
+	return fine && !value_run_take_thread(run, &maker->memory, c);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ long=${LONG:-}
 # What is in neither may be either, but never exact and wrong.
 programs='maps 1,2,3,4,5,6 12,13 -
 aliased - 1,2,3,4 -
-forks 1,2,10,11,12,13,20,21,22,30,31,32 60 -
+forks 1,2,10,11,12,13,20,21,22,30,31,32,40,41,42,43 60 -
 execs 1,11 2,3,12,13 -
 signals - - -
 callbacks 1,2,3,4,5,6,7,8,90 - yes

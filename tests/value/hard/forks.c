@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 extern char **environ;
 static long state[64];
@@ -36,6 +37,27 @@ static void child(int depth, int out)
 		_exit(1);
 	_exit(depth + 4);
 }
+/* What a child has zeros for, as it was asked for (and no longer), and where it says so itself. */
+static void wiped(void)
+{
+	int status;
+	long *pages = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < 4 * 512; i++)
+		pages[i] = i + 1;
+	if (madvise(pages, 3 * 4096, MADV_WIPEONFORK) || madvise(pages + 1024, 4096, MADV_KEEPONFORK))
+		return;
+	mprotect(pages, 4096, PROT_READ);
+	if (!fork()) {
+		note(40, pages[3] + pages[515]);
+		note(41, pages[1030] + pages[1540]);
+		madvise(pages + 1536, 4096, 24); /* MADV_DONTNEED_LOCKED */
+		note(42, pages[1540]);
+		_exit(0);
+	}
+	wait(&status);
+	note(43, pages[3] + pages[515] + pages[1540]);
+}
 int main(int argc, char **argv)
 {
 	int p[2], status, n = 0;
@@ -61,6 +83,7 @@ int main(int argc, char **argv)
 	} while (++n < 5 || goes_on());
 	note(1, mix(1));
 	note(2, n);
+	wiped();
 	if (!vfork())
 		_exit(6);
 	wait(&status);
