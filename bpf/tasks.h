@@ -5,6 +5,7 @@
 #define BPF_TASKS_H
 
 #include "bpf/batch.h"
+#include "bpf/pids.h"
 #include <bpf/bpf_core_read.h>
 
 /* By the kernel's own number of the process: that in the collector's pid namespace, 0: none. */
@@ -28,38 +29,6 @@ struct {
 } process SEC(".maps");
 
 static __u32 n_tasks;
-static __u32 self_tgid, self_level;
-static struct pid_namespace *self_ns;
-
-/* The number of a task in the collector's pid namespace, or @otherwise where it has none there. */
-static __always_inline int pid_seen(struct task_struct *task, int otherwise)
-{
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	__u32 level = self_level;
-
-	if (!pid || BPF_CORE_READ(pid, level) < level)
-		return otherwise;
-	struct upid upid = {};
-	bpf_probe_read_kernel(&upid, sizeof(upid),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      level * bpf_core_type_size(struct upid));
-	return upid.ns == self_ns ? upid.nr : otherwise;
-}
-
-/* Must run before anything that compares or reports numbers of processes; runs as the collector. */
-static __always_inline void learn_self(void)
-{
-	struct task_struct *self = bpf_get_current_task_btf();
-	struct pid *pid = BPF_CORE_READ(self, group_leader, thread_pid);
-	struct upid upid = {};
-
-	self_tgid = self->tgid;
-	self_level = BPF_CORE_READ(pid, level);
-	bpf_probe_read_kernel(&upid, sizeof(upid),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      self_level * bpf_core_type_size(struct upid));
-	self_ns = upid.ns;
-}
 
 static __always_inline struct process_record *process_reserve(__u32 kind, struct task_struct *task,
 							      struct task_state *st)

@@ -16,6 +16,7 @@
 #include "bpf/channel.h"
 #include "bpf/clocks.h"
 #include "bpf/opened_name.h"
+#include "bpf/pids.h"
 #include "bpf/switches.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -29,6 +30,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define SYS_CLONE3 435
 #define PROT_EXEC 4
 #define LOOKED_AT 64
+#define PF_EXITING 4
 #define MAP_ANONYMOUS 0x20
 
 struct {
@@ -612,8 +614,24 @@ int end_values(struct bpf_iter__task *ctx)
 		return 0;
 	struct capture_state *cs = bpf_task_storage_get(&capture_states, task, 0, 0);
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	if (cs && st && cs->entered && st->head.task)
+	/* One that nobody has waited for has told its END, and its stack may be gone. */
+	if (cs && st && cs->entered && st->head.task && !(task->flags & PF_EXITING))
 		end_send(cs, st, (struct pt_regs *)bpf_task_pt_regs(task));
 	records_send(cs, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* Says which threads are recorded, and by which numbers: a struct task_number each. */
+SEC("iter/task")
+int numbers(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *st = task ? bpf_task_storage_get(&tasks, task, 0, 0) : NULL;
+
+	if (!st || !st->head.task)
+		return 0;
+	learn_self();
+	struct task_number n = {.tid = pid_seen(task, 0), .task = st->head.task};
+	bpf_seq_write(ctx->meta->seq, &n, sizeof(n));
 	return 0;
 }

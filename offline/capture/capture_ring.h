@@ -151,6 +151,11 @@ enum capture_ring_kind {
 	RING_CAPTURE_BATCH = 36,  /* a struct capture_batch */
 };
 
+/* A recorded thread, in the pid namespace of who asks, and its number in the recording. */
+struct task_number {
+	__u32 tid, task;
+};
+
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
 #define CAPTURE_WORDS 18
 /* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.

@@ -176,6 +176,24 @@ int main(void)
 	return 0;
 }
 C
+# A daemon.
+cat >leaves.c <<'C'
+#include "note.h"
+#include <sys/wait.h>
+int main(void)
+{
+	if (!fork()) {
+		if (!fork()) {
+			char line[32];
+			write(1, line, snprintf(line, sizeof(line), "%d\n", getpid()));
+			for (int i = 0; i < 600; i++)
+				usleep(100000);
+		}
+		_exit(0);
+	}
+	return wait(NULL) < 0;
+}
+C
 # It counts how often it waited, in no register.
 cat >counts.c <<'C'
 #include "note.h"
@@ -236,7 +254,7 @@ int main(void)
 		usleep(10000);
 }
 C
-for p in races compares turns counts alone waits; do
+for p in races compares turns counts alone waits leaves; do
 	${CC:-cc} -O1 -g -w -pthread -o $p $p.c || skip 'no compiler'
 done
 recorded() { # REC PROGRAM OPTION...
@@ -311,4 +329,20 @@ claim 'all its threads are on one processor meanwhile' is "$(sort -u during | wc
 claim 'and may run where they might before' same before after
 kill $waits
 wait $waits 2>/dev/null
+
+# What the program has left behind has no parent that leads to it.
+"$PUGMARK" record --level values --one-processor -o left -- ./leaves >child 2>said &
+recorder=$!
+await test -s child
+pid=$(cat child)
+started+=("$pid")
+sleep 0.5
+where() { grep -h Cpus_allowed: /proc/"$1"/task/*/status; }
+claim 'a process that was left behind is on one processor' \
+	is "$(where "$pid" | sort -u | grep -cF "$(where self)")" 0
+kill -INT $recorder
+wait $recorder
+claim 'and may run where its parent might before, when the recording ends' \
+	is "$(where "$pid")" "$(where self)"
+kill "$pid"
 conclude

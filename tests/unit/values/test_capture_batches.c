@@ -254,7 +254,7 @@ static void test_what_is_lost_last_is_lost(void **state)
 		}
 }
 
-/* Whoever waits for the end hears of a full disk before it; and where the file could not be made. */
+/* Whoever waits for the end hears of a full disk before it; and of a file that could not be made. */
 static void test_what_keeps_from_writing_is_told(void **state)
 {
 	(void)state;

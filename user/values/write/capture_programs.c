@@ -4,6 +4,7 @@
 
 #include "user/kernel/probes.h"
 
+#include "offline/base/varint.h"
 #include "offline/capture/syscalls.h"
 
 #include <linux/types.h>
@@ -127,10 +128,10 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 	return 0;
 }
 
-/* Places @first to @end, which are those of @module, but for those that are not watched. */
+/* Places @first to @end, which are those of @module, but for those that are @unwatched. */
 static int attach_module(struct capture_programs *p, uint32_t first, uint32_t end,
 			 uint32_t generation, const struct recorder_module *module,
-			 struct bpf_link **out)
+			 const bool *unwatched, struct bpf_link **out)
 {
 	unsigned long *offsets = calloc(end - first, sizeof(*offsets));
 	__u64 *cookies = calloc(end - first, sizeof(*cookies));
@@ -139,7 +140,7 @@ static int attach_module(struct capture_programs *p, uint32_t first, uint32_t en
 
 	*out = NULL;
 	for (uint32_t i = first; !err && i < end; i++) {
-		if (p->unwatched[i])
+		if (unwatched[i])
 			continue;
 		offsets[n] = p->plan->places.at[i].off_file;
 		cookies[n++] = i | (__u64)generation << 32;
@@ -163,10 +164,10 @@ static void destroy(struct bpf_link **links, uint32_t n)
 	free(links);
 }
 
-/* Links for all modules to @links, which has room. Returns how many; else -errno, and *@module and
- * *@n say where. */
-static int attach_all(struct capture_programs *p, uint32_t generation, struct bpf_link **links,
-		      uint32_t *module, uint32_t *n)
+/* Links for all modules to @links, which has room, without the places that are @unwatched. Returns
+ * how many; else -errno, and *@module and *@n say where. */
+static int attach_all(struct capture_programs *p, uint32_t generation, const bool *unwatched,
+		      struct bpf_link **links, uint32_t *module, uint32_t *n)
 {
 	const struct place_list *places = &p->plan->places;
 	int n_links = 0;
@@ -176,7 +177,8 @@ static int attach_all(struct capture_programs *p, uint32_t generation, struct bp
 
 		for (k = i; k < places->n && places->at[k].desc.module == m;)
 			k++;
-		int err = attach_module(p, i, k, generation, &p->modules[m], &links[n_links]);
+		int err = attach_module(p, i, k, generation, &p->modules[m], unwatched,
+					&links[n_links]);
 		if (err) {
 			while (n_links)
 				bpf_link__destroy(links[--n_links]);
@@ -199,7 +201,7 @@ int capture_programs_attach(struct capture_programs *p, const struct capture_pla
 		return failed(err, "attaching to system calls and signals", diag);
 	p->plan = plan;
 	p->modules = modules;
-	err = attach_all(p, 0, p->links, &module, &n);
+	err = attach_all(p, 0, p->unwatched, p->links, &module, &n);
 	if (err < 0)
 		return pugmark_diag_set(diag, err, modules[module].path, PUGMARK_NO_OFFSET,
 					"placing %u probes of level values: %s", n,
@@ -221,8 +223,9 @@ static bool follows(const struct capture_programs *p, const struct capture_desc 
 	       (!p->skel->bss->makes_code || !(d->roles & ROLE_RESULT));
 }
 
-/* Places whose probes cost much and tell what follows. Returns whether there are new ones. */
-static bool find_unwatched(struct capture_programs *p, bool has_no_vdso)
+/* Adds to @unwatched the places whose probes cost much and tell what follows. Returns whether there
+ * are new ones. */
+static bool find_unwatched(const struct capture_programs *p, bool has_no_vdso, bool *unwatched)
 {
 	const struct place_list *places = &p->plan->places;
 	bool any = false;
@@ -230,10 +233,10 @@ static bool find_unwatched(struct capture_programs *p, bool has_no_vdso)
 	for (uint32_t i = 0; i < places->n; i++) {
 		struct capture_hits hits = *(const volatile struct capture_hits *)&p->hits[i];
 
-		if (p->unwatched[i] || hits.n < HIT_OFTEN ||
+		if (unwatched[i] || hits.n < HIT_OFTEN ||
 		    !follows(p, &places->at[i].desc, &hits, has_no_vdso))
 			continue;
-		any = p->unwatched[i] = true;
+		any = unwatched[i] = true;
 	}
 	return any;
 }
@@ -241,18 +244,23 @@ static bool find_unwatched(struct capture_programs *p, bool has_no_vdso)
 bool capture_programs_thin(struct capture_programs *p, bool has_no_vdso)
 {
 	uint32_t generation = p->skel->bss->capture_generation + 1, module, n;
+	const size_t n_places = p->plan->places.n + (size_t)1;
 	struct bpf_link **links = calloc(p->n_modules + (size_t)1, sizeof(struct bpf_link *)),
 			**old;
+	bool *unwatched = malloc(n_places);
 
-	if (!links || !find_unwatched(p, has_no_vdso)) {
+	if (unwatched)
+		memcpy(unwatched, p->unwatched, n_places);
+	int n_links = -ENOMEM;
+	if (links && unwatched && find_unwatched(p, has_no_vdso, unwatched))
+		n_links = attach_all(p, generation, unwatched, links, &module, &n);
+	if (n_links < 0) { /* there are none, or it stays as dear as it is up to the next try */
 		free(links);
+		free(unwatched);
 		return false;
 	}
-	int n_links = attach_all(p, generation, links, &module, &n);
-	if (n_links < 0) { /* then it stays as dear as it is */
-		free(links);
-		return false;
-	}
+	memcpy(p->unwatched, unwatched, n_places);
+	free(unwatched);
 	__atomic_store_n(&p->skel->bss->capture_generation, generation, __ATOMIC_SEQ_CST);
 	old = p->links;
 	n = p->n_links;
@@ -290,6 +298,33 @@ int capture_programs_end(struct capture_programs *p)
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		usleep(BEGUN_US);
 	return probes_iterate(p->skel->links.end_values);
+}
+
+int capture_programs_tasks(const struct capture_programs *p, struct task_number **out, uint32_t *n)
+{
+	enum { ROOM = 1 << 16 };
+	int fd = bpf_iter_create(bpf_link__fd(p->skel->links.numbers)), err = 0;
+	struct bytes all = {0};
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return -errno;
+	while (!err && got) {
+		if (!bytes_reserve(&all, ROOM))
+			err = -ENOMEM;
+		else if ((got = read(fd, all.data + all.len, ROOM)) > 0)
+			all.len += (size_t)got;
+		else if (got && errno != EAGAIN && errno != EINTR)
+			err = -errno;
+	}
+	close(fd);
+	if (err) {
+		bytes_deinit(&all);
+		return err;
+	}
+	*out = (struct task_number *)all.data;
+	*n = (uint32_t)(all.len / sizeof(**out));
+	return 0;
 }
 
 int capture_programs_ring_fd(const struct capture_programs *p)

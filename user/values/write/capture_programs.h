@@ -22,6 +22,9 @@ void capture_programs_enable(struct capture_programs *programs, bool enabled);
 /* To be called once, when nothing is captured any more: adds an END of each task that waits in a
  * system call. 0 or -errno. */
 int capture_programs_end(struct capture_programs *programs);
+/* The threads that are recorded now, those of children too. The caller frees *@out. 0 or -errno. */
+int capture_programs_tasks(const struct capture_programs *programs, struct task_number **out,
+			   uint32_t *n);
 /* Takes probes away that were hit often and tell what follows from executing libraries again: at
  * functions that were never entered from outside, and at calls out; but not of what may read a
  * clock, unless the process @has_no_vdso, or notes itself what that tells. Takes tens of

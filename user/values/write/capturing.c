@@ -13,11 +13,6 @@
 #include "user/values/write/processor_leaves.h"
 #include "user/values/write/start_image.h"
 
-#include <linux/types.h>
-
-#include "bpf/protocol.h"
-
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +35,6 @@ enum {
 
 struct capturing {
 	const struct recorder_options *options;
-	int tasks_fd;
 	struct capture_programs *programs;
 	struct capture_writer *writer;
 	struct start_image *image;
@@ -75,7 +68,6 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 
 	if (c && (c->traced = calloc(options->n_modules + 1, sizeof(*c->traced)))) {
 		c->options = options;
-		c->tasks_fd = tasks_fd;
 		for (uint32_t m = 0; m < options->n_modules; m++)
 			c->traced[m] = options->modules[m].path;
 		c->start = (struct start_options){
@@ -236,48 +228,43 @@ int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 	return entry_stop_begin(pid, diag);
 }
 
-/* The number of the task whose thread is @pid: in the batch at the end of its state. */
-static int task_number(const struct capturing *c, pid_t pid, uint32_t *out)
+/* The number of the task whose thread is @tid. -ESRCH: it is not recorded. */
+static int task_number(const struct task_number *tasks, uint32_t n, pid_t tid, uint32_t *out)
 {
-	const size_t tail = sizeof(struct batch) + BATCH_RECORDS * sizeof(struct batch_record);
-	struct bpf_map_info info = {0};
-	uint32_t len = sizeof(info);
-	/* PIDFD_THREAD, since Linux 6.9; O_EXCL by another name. Before, of leaders alone. */
-	int fd = syscall(SYS_pidfd_open, pid, O_EXCL), err = 0;
-	if (fd < 0 && errno == EINVAL)
-		fd = syscall(SYS_pidfd_open, pid, 0);
-	err = fd < 0 ? -errno : 0;
-	uint8_t *state = NULL;
-
-	if (!err && bpf_obj_get_info_by_fd(c->tasks_fd, &info, &len))
-		err = -errno;
-	if (!err && (info.value_size < tail || !(state = malloc(info.value_size))))
-		err = -ENOMEM;
-	if (!err && bpf_map_lookup_elem(c->tasks_fd, &fd, state))
-		err = -errno;
-	if (!err)
-		*out = ((const struct batch *)(state + info.value_size - tail))->task;
-	free(state);
-	if (fd >= 0)
-		close(fd);
-	return err;
+	for (uint32_t i = 0; i < n; i++)
+		if ((pid_t)tasks[i].tid == tid) {
+			*out = tasks[i].task;
+			return 0;
+		}
+	return -ESRCH;
 }
 
-/* The start of the stopped thread @tid. */
-static int write_start(struct capturing *c, pid_t tid, struct pugmark_diag *diag)
+/* The starts of the stopped threads @tids. */
+static int write_starts(struct capturing *c, const pid_t *tids, uint32_t n,
+			struct pugmark_diag *diag)
 {
-	struct capture start;
-	uint32_t task = 0;
-	int err = start_image_registers(c->image, tid, &start, diag);
+	struct task_number *tasks = NULL;
+	uint32_t n_tasks = 0;
+	int err = capture_programs_tasks(c->programs, &tasks, &n_tasks);
 
-	if (!err && (err = task_number(c, tid, &task)))
-		pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "looking for the task %d: %s",
-				 tid, strerror(-err));
 	if (err)
-		return err;
-	start.time_ns = now_ns();
-	capture_writer_start(c->writer, task, &start);
-	return 0;
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"looking for the recorded tasks: %s", strerror(-err));
+	for (uint32_t i = 0; !err && i < n; i++) {
+		struct capture start;
+		uint32_t task = 0;
+
+		err = start_image_registers(c->image, tids[i], &start, diag);
+		if (!err && (err = task_number(tasks, n_tasks, tids[i], &task)))
+			pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					 "thread %d is not recorded", tids[i]);
+		if (err)
+			break;
+		start.time_ns = now_ns();
+		capture_writer_start(c->writer, task, &start);
+	}
+	free(tasks);
+	return err;
 }
 
 /* Where that cannot be, the places behind calls that read a clock are watched on. */
@@ -304,15 +291,16 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 
 	if (err)
 		return err;
+	const pid_t seen = frozen.tids[0]; /* a first thread that has ended has no memory */
 	/* What is left of another recorder would be taken for code that the process has made. */
-	clock_calls_clear(pid, frozen.tids, frozen.n);
-	err = start_image_memory(c->image, pid, diag);
+	clock_calls_clear(seen, frozen.tids, frozen.n);
+	err = start_image_memory(c->image, seen, diag);
 	if (start_image_has_code(c->image))
 		capture_programs_code(c->programs);
-	for (uint32_t i = 0; !err && i < frozen.n; i++)
-		err = write_start(c, frozen.tids[i], diag);
 	if (!err)
-		note_clocks(c, pid, &frozen);
+		err = write_starts(c, frozen.tids, frozen.n, diag);
+	if (!err)
+		note_clocks(c, seen, &frozen);
 	if (!err)
 		err = share_processor(c, pid, diag);
 	if (!err)
@@ -321,7 +309,7 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 	*stopped_ns = now_ns() - before_ns;
 	if (err)
 		return err;
-	start_image_write(c->image, pid);
+	start_image_write(c->image, seen);
 	err = write_table(c);
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
 }
@@ -339,13 +327,55 @@ int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 	if (!err)
 		err = write_table(c);
 	if (!err)
-		err = write_start(c, pid, diag);
+		err = write_starts(c, &pid, 1, diag);
 	if (!err)
 		err = share_processor(c, pid, diag);
 	if (!err)
 		capture_programs_enable(c->programs, true);
 	entry_stop_end(pid);
 	return err;
+}
+
+/* Gives back what threads and processes were changed by. Says to @out where that could not be. */
+static void give_back(struct capturing *c, FILE *out)
+{
+	enum { LOOKS = 2 }; /* a thread may have been begun meanwhile */
+	for (int look = 0; c->processor && look < LOOKS; look++) {
+		struct task_number *tasks = NULL;
+		uint32_t n = 0;
+
+		if (capture_programs_tasks(c->programs, &tasks, &n))
+			break;
+		for (uint32_t i = 0; i < n; i++)
+			if (tasks[i].tid)
+				one_processor_give_back(c->processor, (pid_t)tasks[i].tid);
+		free(tasks);
+	}
+	unsigned stay = one_processor_end(c->processor);
+	c->processor = NULL;
+	if (stay)
+		fprintf(out,
+			"%u thread%s on one processor, as the kernel refuses to give %s others "
+			"(taskset -acp LIST PID does); ",
+			stay, stay == 1 ? " stays" : "s stay", stay == 1 ? "it" : "them");
+	unsigned left = clock_removal(&c->clocks);
+	c->clocks = (struct clock_calls){0};
+	if (left)
+		fprintf(out,
+			"what notes the clock stays in %u process%s, which a thread stands in, a "
+			"system call filter guards or a debugger holds; ",
+			left, left == 1 ? "" : "es");
+}
+
+/* Of the texts in @text nothing follows the last one; NULL where there is none. */
+static void end_words(char **text, size_t len)
+{
+	if (*text && len >= strlen("; ")) {
+		(*text)[len - strlen("; ")] = 0;
+	} else {
+		free(*text);
+		*text = NULL;
+	}
 }
 
 int capturing_error(const struct capturing *c)
@@ -356,14 +386,15 @@ int capturing_error(const struct capturing *c)
 int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text)
 {
 	uint64_t lost, without_task;
+	size_t len = 0;
 
 	*text = NULL;
+	FILE *words = open_memstream(text, &len);
+	if (!words)
+		return -ENOMEM;
 	capture_programs_enable(c->programs, false);
 	capture_programs_end(c->programs); /* if not, what others do at the end is assumed */
-	one_processor_end(c->processor);
-	c->processor = NULL;
-	clock_removal(&c->clocks);
-	c->clocks = (struct clock_calls){0};
+	give_back(c, words);
 	capture_programs_counters(c->programs, &lost, &without_task);
 	if (c->runs) {
 		c->ends = true;
@@ -373,13 +404,14 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	if (c->image && (c->thinned || start_image_n_files(c->image) != c->n_files ||
 			 start_image_files_changed(c->image)))
 		write_table(c);
-	if ((lost + without_task || c->broken) &&
-	    asprintf(text,
-		     "%llu captures were lost (a larger --ring helps) and %llu were of tasks "
-		     "without a state%s: values are not known behind them",
-		     (unsigned long long)lost, (unsigned long long)without_task,
-		     c->broken ? ", and others stood in the ring damaged" : "") < 0)
-		*text = NULL;
+	if (lost + without_task || c->broken)
+		fprintf(words,
+			"%llu captures were lost (a larger --ring helps) and %llu were of tasks "
+			"without a state%s: values are not known behind them; ",
+			(unsigned long long)lost, (unsigned long long)without_task,
+			c->broken ? ", and others stood in the ring damaged" : "");
+	fclose(words);
+	end_words(text, len);
 	capture_writer_lost(c->writer, lost);
 	int err = capture_writer_close(c->writer, records, bytes);
 	c->writer = NULL;

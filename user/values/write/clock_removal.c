@@ -3,6 +3,7 @@
 #include "user/values/write/clock_removal.h"
 
 #include "user/values/write/freeze.h"
+#include "user/values/write/living_thread.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ static bool remove_from(const struct clock_calls *calls, pid_t pid)
 		err = freeze(pid, &frozen, &diag);
 		if (err)
 			break;
-		err = clock_calls_remove(calls, pid, frozen.tids, frozen.n);
+		err = clock_calls_remove(calls, frozen.tids[0], frozen.tids, frozen.n);
 		thaw(&frozen);
 	}
 	return !err || err == -ESRCH;
@@ -40,7 +41,7 @@ unsigned clock_removal(const struct clock_calls *calls)
 	while (dir && (e = readdir(dir))) {
 		pid_t pid = atoi(e->d_name);
 
-		if (pid > 0 && clock_calls_has(calls, pid))
+		if (pid > 0 && clock_calls_has(calls, living_thread(pid)))
 			left += !remove_from(calls, pid);
 	}
 	if (dir)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* one_processor.c: see one_processor.h. A thread that was begun meanwhile gets what its process'
- * first thread had. Children are found by their parents, as long as these live. */
+ * first thread had. Children are found by their parents as long as these live; what is recorded is
+ * known to who records it. */
 #include "user/values/write/one_processor.h"
 
 #include <dirent.h>
@@ -24,6 +25,8 @@ struct one_processor {
 	uint8_t one[MASK_BYTES];
 	struct thread_mask *threads; /* the first is the process' first */
 	size_t n, room;
+	pid_t *stay; /* threads that got nothing back */
+	unsigned n_stay;
 };
 
 static int get_mask(pid_t tid, uint8_t mask[MASK_BYTES])
@@ -129,6 +132,19 @@ int one_processor_begin(pid_t pid, struct one_processor **out, struct pugmark_di
 	return 0;
 }
 
+/* Counts it once, however often it is tried. */
+static void note_staying(struct one_processor *p, pid_t tid)
+{
+	for (unsigned i = 0; i < p->n_stay; i++)
+		if (p->stay[i] == tid)
+			return;
+	pid_t *stay = realloc(p->stay, (p->n_stay + 1) * sizeof(*stay));
+	if (!stay)
+		return;
+	p->stay = stay;
+	stay[p->n_stay++] = tid;
+}
+
 static int give_back(struct one_processor *p, pid_t tid)
 {
 	uint8_t now[MASK_BYTES];
@@ -137,9 +153,17 @@ static int give_back(struct one_processor *p, pid_t tid)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->threads[i].tid == tid)
 			had = &p->threads[i];
-	if (!get_mask(tid, now) && !memcmp(now, p->one, sizeof(now)))
-		set_mask(tid, had->may_use);
+	if (get_mask(tid, now) || memcmp(now, p->one, sizeof(now)))
+		return 0;
+	int err = set_mask(tid, had->may_use);
+	if (err && err != -ESRCH)
+		note_staying(p, tid);
 	return 0;
+}
+
+void one_processor_give_back(struct one_processor *p, pid_t tid)
+{
+	give_back(p, tid);
 }
 
 static void give_back_to(struct one_processor *p, pid_t pid, int depth);
@@ -175,12 +199,15 @@ static void give_back_to(struct one_processor *p, pid_t pid, int depth)
 		closedir(dir);
 }
 
-void one_processor_end(struct one_processor *p)
+unsigned one_processor_end(struct one_processor *p)
 {
 	if (!p)
-		return;
+		return 0;
 	if (p->n && p->pid)
 		give_back_to(p, p->pid, 0);
+	unsigned stay = p->n_stay;
 	free(p->threads);
+	free(p->stay);
 	free(p);
+	return stay;
 }

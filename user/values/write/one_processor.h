@@ -13,8 +13,12 @@ struct one_processor;
 /* Puts the threads of @pid, which are stopped, on the processor that it may use and used last; what
  * they begin inherits that. 0, or -errno with @diag filled and all threads as they were. */
 int one_processor_begin(pid_t pid, struct one_processor **out, struct pugmark_diag *diag);
-/* Gives back to each thread, and to those that it has begun, in children too, where they may run,
- * but to those that have been put elsewhere since; frees @p. NULL is nothing. */
-void one_processor_end(struct one_processor *p);
+/* Gives back to thread @tid, wherever it is found, where it may run, but to one that has been put
+ * elsewhere since. */
+void one_processor_give_back(struct one_processor *p, pid_t tid);
+/* Gives back to each thread of the process, and to those that it has begun, in children whose
+ * parents live; frees @p. NULL is nothing. Returns how many threads stay on the one processor, of
+ * those before too: the kernel has refused to give them others. */
+unsigned one_processor_end(struct one_processor *p);
 
 #endif
