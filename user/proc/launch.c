@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,20 @@ int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag
 	launch->pid = 0;
 	return pugmark_diag_set(diag, -err, path, PUGMARK_NO_OFFSET, "cannot run it: %s",
 				strerror(err));
+}
+
+bool launch_end(struct launch *launch)
+{
+	/* Who has been waited for already has no number any more. */
+	bool runs = launch->pid > 0 && !waitpid(launch->pid, NULL, WNOHANG | __WALL);
+
+	if (runs) {
+		kill(launch->pid, SIGKILL);
+		while (waitpid(launch->pid, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	}
+	launch->pid = 0;
+	return runs;
 }
 
 void launch_cancel(struct launch *launch)

@@ -519,6 +519,16 @@ static bool wants_forecast(const struct recorder_options *o)
 	       (!o->captures || o->refuse_above > 0 || probe_links_first_site(o, o->n_modules));
 }
 
+/* A command that is not recorded after all does not go on alone: who asked for a recording would
+ * find its effects, and none. */
+static void end_command(struct recording_run *run)
+{
+	if (run->child.go_fd >= 0 || run->child_ended || !launch_end(&run->child))
+		return;
+	run->child_ended = true;
+	voice_say(&run->voice, "", "the command had begun, and was killed: it cannot be recorded");
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
@@ -557,6 +567,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 					      "(pugmark values)");
 	if (!err)
 		done.why = wait_for_end(&run);
+	else
+		end_command(&run);
 	if (run.collector)
 		stop(&run, &done);
 	if (run.writer) {
