@@ -169,24 +169,42 @@ static void tell_foreign(const struct record_args *a, const struct record_module
 	}
 }
 
-/* Says which files hold a program that only their memory shows; returns that for the recording, or
- * NULL. The caller frees. */
-static char *tell_packed(const struct record_modules *modules, bool quiet)
+/* What is to be said of a module, or NULL; the caller frees. */
+typedef char *words_fn(const struct recorder_module *module, const char *name);
+
+/* Says of each module what @words_of has to say; returns all of that for the recording, or NULL.
+ * The caller frees. */
+static char *tell_each(const struct record_modules *modules, words_fn *words_of, bool quiet)
 {
 	char *text = NULL;
 
-	for (uint32_t i = 0; i < modules->n && !text; i++) {
+	for (uint32_t i = 0; i < modules->n; i++) {
 		const struct recorder_module *m = &modules->at[i];
-		const char *name = m->name ? m->name : m->path;
+		char *words = words_of(m, m->name ? m->name : m->path), *both;
 
-		if (!file_is_packed(m->path))
+		if (!words)
 			continue;
 		if (!quiet)
-			command_say(stderr, "pugmark: note: ", name, " " PACKED_WORDS "\n");
-		if (asprintf(&text, "%s " PACKED_WORDS, name) < 0)
-			text = NULL;
+			command_say(stderr, "pugmark: note: ", words, "\n");
+		if (text && asprintf(&both, "%s; %s", text, words) >= 0) {
+			free(text);
+			text = both;
+		}
+		if (text)
+			free(words);
+		else
+			text = words;
 	}
 	return text;
+}
+
+/* Of a file that holds a program that only its memory shows. */
+static char *packed_words(const struct recorder_module *m, const char *name)
+{
+	char *words;
+
+	return file_is_packed(m->path) && asprintf(&words, "%s " PACKED_WORDS, name) >= 0 ? words
+											  : NULL;
 }
 
 #define NUMBERLESS_WORDS                                                                           \
@@ -202,51 +220,27 @@ static bool is_of_go(const struct pugmark_plan *plan)
 	return false;
 }
 
-/* Says which programs' goroutines have no numbers; returns that as tell_packed(). */
-static char *tell_numberless(const struct record_modules *modules, bool quiet)
+/* Of a program whose goroutines have no numbers. */
+static char *numberless_words(const struct recorder_module *m, const char *name)
 {
-	char *text = NULL;
+	char *words;
+	bool tells = !m->goid_at && is_of_go(m->plan);
 
-	for (uint32_t i = 0; i < modules->n && !text; i++) {
-		const struct recorder_module *m = &modules->at[i];
-		const char *name = m->name ? m->name : m->path;
-
-		if (m->goid_at || !is_of_go(m->plan))
-			continue;
-		if (!quiet)
-			command_say(stderr, "pugmark: note: ", name, " " NUMBERLESS_WORDS "\n");
-		if (asprintf(&text, "%s " NUMBERLESS_WORDS, name) < 0)
-			text = NULL;
-	}
-	return text;
+	return tells && asprintf(&words, "%s " NUMBERLESS_WORDS, name) >= 0 ? words : NULL;
 }
 
-/* Says of which code nothing tells that it runs; the first such file's words, for the recording.
- * NULL: there is none, or memory is out. */
-static char *tell_unknown(const struct record_modules *modules, bool quiet)
+/* Of code that nothing tells that it runs. */
+static char *unknown_words(const struct recorder_module *m, const char *name)
 {
-	char *text = NULL;
+	struct unknown_code u = {0};
+	char *words;
 
-	for (uint32_t i = 0; i < modules->n; i++) {
-		const struct recorder_module *m = &modules->at[i];
-		const char *name = m->name ? m->name : m->path;
-		struct unknown_code u = {0};
-		char *words;
-
-		if (m->plan)
-			u = unknown_code_of(m->plan);
-		if (!u.n ||
-		    asprintf(&words, "%s: " UNKNOWN_CODE_WORDS, name, u.n, u.n == 1 ? "" : "s",
-			     (unsigned long long)u.bytes, (unsigned long long)u.first) < 0)
-			continue;
-		if (!quiet)
-			command_say(stderr, "pugmark: note: ", words, "\n");
-		if (text)
-			free(words);
-		else
-			text = words;
-	}
-	return text;
+	if (m->plan)
+		u = unknown_code_of(m->plan);
+	return u.n && asprintf(&words, "%s: " UNKNOWN_CODE_WORDS, name, u.n, u.n == 1 ? "" : "s",
+			       (unsigned long long)u.bytes, (unsigned long long)u.first) >= 0
+		       ? words
+		       : NULL;
 }
 
 /* Says which processes are not traced: workers that a process has already. What it forks from now
@@ -328,8 +322,11 @@ static int plan_captures(struct record_args *a, struct record_modules *modules,
 static int check_reads(const struct record_args *a, const struct record_modules *modules,
 		       struct pugmark_diag *diag)
 {
-	if (!a->args_of.n || a->modules.plan || modules->awaited[0])
+	if (!a->args_of.n || a->modules.plan)
 		return 0;
+	for (uint32_t i = 0; i < a->modules.n_modules; i++)
+		if (modules->awaited[i])
+			return 0;
 	for (uint32_t m = 0; m < modules->n; m++)
 		for (uint32_t i = 0; i < modules->at[m].n_sites; i++)
 			if (modules->at[m].sites[i].reads & PUGMARK_READS_ARGS)
@@ -353,9 +350,9 @@ static void tell_planned(struct record_args *a, const struct record_modules *mod
 	if (!a->options.quiet && !a->modules.plan)
 		tell_foreign(a, modules);
 	notes[0] = tell_left_out(modules, a->options.quiet);
-	notes[1] = tell_packed(modules, a->options.quiet);
-	notes[2] = tell_numberless(modules, a->options.quiet);
-	notes[3] = tell_unknown(modules, a->options.quiet);
+	notes[1] = tell_each(modules, packed_words, a->options.quiet);
+	notes[2] = tell_each(modules, numberless_words, a->options.quiet);
+	notes[3] = tell_each(modules, unknown_words, a->options.quiet);
 	if (!a->options.quiet && !a->options.carrier)
 		tell_awaited(&a->modules, modules, false);
 	if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
