@@ -3,6 +3,7 @@
 #include "user/stack/task_stacks.h"
 
 #include "offline/base/sigframe.h"
+#include "user/file/text_span.h"
 
 #include <pugmark/event.h>
 
@@ -14,6 +15,7 @@
 
 enum {
 	ADDRESS_BITS = 56,
+	STACK_MOST = 1 << 30, /* bytes: so far above a word a frame that it points to may be */
 };
 
 void task_stacks_deinit(struct task_stacks *t)
@@ -135,11 +137,28 @@ static bool is_data(const struct snapshot *s, uint64_t addr, uint64_t word)
 	       word != PUGMARK_EVENT_STACK_UNKNOWN && word != PUGMARK_EVENT_STACK_HANDLER;
 }
 
-int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **words,
-		     struct pugmark_witness_event *e)
+bool task_stacks_may_stay(const struct task_code *code, uint64_t at, uint64_t word)
+{
+	if (word == PUGMARK_EVENT_STACK_UNKNOWN || word == PUGMARK_EVENT_STACK_HANDLER)
+		return true;
+	for (uint32_t i = 0; i < code->n; i++)
+		if (word >= code->spans[i].addr && word < code->spans[i].end)
+			return true;
+	return word > at && word - at < STACK_MOST;
+}
+
+/* Whether word @i of a frame that the kernel made for a handler says where that was. */
+static bool is_of_place(uint32_t i)
+{
+	return i <= SIGFRAME_LINK || (i >= SIGFRAME_SP && i <= SIGFRAME_SEGMENTS);
+}
+
+int task_stacks_slim(const struct task_stacks *t, uint32_t serial, const struct task_code *only,
+		     uint64_t **words, struct pugmark_witness_event *e)
 {
 	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
-	uint32_t kept = 0; /* up to here lies a frame that the kernel made for a handler */
+	uint32_t kept = 0,
+		 frame = 0; /* from here to there lies a frame of the kernel's for a handler */
 
 	if (!e->stack || !snap || snap->serial != serial)
 		return 0;
@@ -152,10 +171,16 @@ int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **wo
 		memcpy(w, e->stack, e->stack_words * sizeof(*w));
 	for (uint32_t i = 0; i < e->stack_words; i++) {
 		uint32_t last = i + SIGFRAME_SEGMENTS;
+		uint64_t at = e->stack_addr + 8 * (uint64_t)i;
 
-		if (last < e->stack_words && sigframe_is_user(w[last]))
+		if (last < e->stack_words && sigframe_is_user(w[last])) {
 			kept = last + 1;
-		if (i >= kept && is_data(snap, e->stack_addr + 8 * (uint64_t)i, w[i]))
+			frame = i;
+		}
+		if (i < kept && is_of_place(i - frame))
+			continue;
+		if ((i >= kept && is_data(snap, at, w[i])) ||
+		    (only && !task_stacks_may_stay(only, at, w[i])))
 			w[i] = 0;
 	}
 	e->stack = w;

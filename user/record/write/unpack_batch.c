@@ -2,8 +2,12 @@
 /* unpack_batch.c: what a task's probes have sent: batches of records, each a witness or a part of
  * the next one, or a change in what is known of the task. */
 #include "user/record/write/unpack_impl.h"
+#include "user/file/text_span.h"
 #include "user/stack/attach_stack.h"
 #include "user/stack/clean_stack.h"
+
+/* So far below its CFA a frame may have bp point. */
+enum { FRAME_BELOW = 1 << 20 };
 
 /* The state of reading one batch. */
 struct reading {
@@ -19,6 +23,38 @@ struct reading {
 	pid_t pid;
 	bool lane_begins; /* the last RECORD_LANE_FROM was one */
 };
+
+uint32_t unpack_code(const struct unpacker *u, struct text_span *spans)
+{
+	const struct generation *g = generations_last(&u->generations);
+	const struct task *t = u->task;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; g && i < g->n; i++) {
+		uint64_t bias = t->bases[g->first + i];
+
+		if (t->known >> (g->first + i) & 1)
+			spans[n++] = (struct text_span){.addr = g->text_addr[i] + bias,
+							.end = g->text_end[i] + bias};
+	}
+	return n;
+}
+
+void unpack_slim(struct unpacker *u, uint32_t serial, struct pugmark_witness_event *e)
+{
+	struct text_span spans[BATCH_MODULES];
+	const struct task_code code = {spans, u->hides ? unpack_code(u, spans) : 0};
+
+	unpack_fail(u, task_stacks_slim(&u->task->stacks, serial, u->hides ? &code : NULL,
+					&u->words, e));
+}
+
+uint64_t unpack_frame(const struct unpacker *u, uint64_t sp, uint64_t bp)
+{
+	const struct task_code none = {0};
+
+	return !u->hides || task_stacks_may_stay(&none, sp, bp) ? bp : 0;
+}
 
 /* The snapshot of a witness: its frame is known, and often bp. */
 static void clean_witness(struct unpacker *u, const struct reading *b,
@@ -75,8 +111,10 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	if (r->head & HEAD_SNAPSHOT) {
 		unpack_fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
 		clean_witness(u, b, &mod->sites[e.site], &e);
-		unpack_fail(u, task_stacks_slim(&t->stacks, b->serial - 1, &u->words, &e));
+		unpack_slim(u, b->serial - 1, &e);
 	}
+	if (b->has_target && mod->sites[e.site].kind != PUGMARK_WITNESS_TARGET) /* bp */
+		e.arm.witness.val = unpack_frame(u, pugmark_event_cfa(&e) - FRAME_BELOW, b->target);
 	e.values = b->values;
 	e.n_values = b->n_values;
 	e.goroutine = b->goroutine;

@@ -18,6 +18,7 @@
 struct attach_stacks;
 struct lanes_image;
 struct stack_copy;
+struct text_span;
 
 /* What must be remembered of a task from one batch to the next. */
 struct task {
@@ -60,6 +61,7 @@ struct unpacker {
 	struct attach_stacks *attach_stacks;
 	struct lanes *lanes;
 	bool times; /* they are recorded */
+	bool hides; /* words of stacks and registers that are no addresses are not */
 	struct unpack_untimed {
 		struct pugmark_witness_event *at; /* of the lane that is read, until a time is told
 						     that they had happened by */
@@ -131,6 +133,13 @@ void unpack_lane_end(struct unpacker *u, int32_t tid, uint64_t time_ns);
 
 /* ---- unpack_batch.c ---- */
 
+/* Fills @spans (room for BATCH_MODULES) with where the task has the traced modules' code. Returns
+ * how many. */
+uint32_t unpack_code(const struct unpacker *u, struct text_span *spans);
+/* Leaves of the stack of @e, which has that serial, what may be of use, and no secrets. */
+void unpack_slim(struct unpacker *u, uint32_t serial, struct pugmark_witness_event *e);
+/* @bp, which was found with the stack pointer @sp; 0: that may be a secret. */
+uint64_t unpack_frame(const struct unpacker *u, uint64_t sp, uint64_t bp);
 /* The task is seen again from when its probes are those of @g, and no later than @next_ns. */
 void unpack_end_pause(struct task *t, const struct generation *g, uint64_t next_ns);
 void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t bytes);

@@ -10,22 +10,12 @@
 static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 			  const struct pugmark_witness_event *e)
 {
-	const struct task *t = u->task;
-	const struct generation *g = generations_last(&u->generations);
 	struct text_span spans[BATCH_MODULES];
-	uint32_t n_spans = 0;
+	uint32_t n_spans = unpack_code(u, spans);
 
-	for (uint32_t i = 0; i < g->n; i++) {
-		uint64_t bias = t->bases[g->first + i];
-
-		if (!(t->known >> (g->first + i) & 1))
-			continue;
-		spans[n_spans++] = (struct text_span){.addr = g->text_addr[i] + bias,
-						      .end = g->text_end[i] + bias};
-		if (n->ip - spans[n_spans - 1].addr <
-		    spans[n_spans - 1].end - spans[n_spans - 1].addr)
+	for (uint32_t i = 0; i < n_spans; i++)
+		if (n->ip - spans[i].addr < spans[i].end - spans[i].addr)
 			return 0;
-	}
 	return n_spans && n->pid ? attach_stacks_caller(u->attach_stacks, n, e, spans, n_spans) : 0;
 }
 
@@ -54,8 +44,9 @@ void unpack_signal(struct unpacker *u, const struct signal_note *sent, uint32_t 
 	e.arm.stop.sp = n->regs[7];
 	e.arm.stop.ip = n->ip;
 	e.arm.stop.val = n->handler;
-	e.signal = (struct pugmark_signal_event){
-		.bp = n->regs[6], .alt = n->alt, .alt_bytes = n->alt_bytes};
+	e.signal = (struct pugmark_signal_event){.bp = unpack_frame(u, n->regs[7] - 1, n->regs[6]),
+						 .alt = n->alt,
+						 .alt_bytes = n->alt_bytes};
 	if (e.stack)
 		e.signal.caller = caller_of(u, n, &e);
 	if (e.stack && n->pid && unpack_stack_room(u)) {
@@ -64,7 +55,7 @@ void unpack_signal(struct unpacker *u, const struct signal_note *sent, uint32_t 
 		attach_stacks_clean(u->attach_stacks, n->pid, &from, u->words, &e);
 	}
 	if (n->has_snapshot)
-		unpack_fail(u, task_stacks_slim(&u->task->stacks, n->snapshot, &u->words, &e));
+		unpack_slim(u, n->snapshot, &e);
 	unpack_event(u, &e);
 }
 
