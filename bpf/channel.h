@@ -134,7 +134,7 @@ static __always_inline __u64 channel_made(const struct pt_regs *r, __u32 nr, lon
 /* Fills the words of a note. */
 static __always_inline void channel_note(struct capture_state *cs, struct capture_channel *c,
 					 const struct pt_regs *r, __u32 nr, long result,
-					 __u8 traits)
+					 __u16 traits)
 {
 	struct capture_channel besides;
 	bool moves = traits & CAPTURE_MOVES;

@@ -436,7 +436,7 @@ static __always_inline void name_send(struct capture_state *cs, __u64 fd)
 }
 
 struct mapped {
-	__u64 inode, size;
+	__u64 inode, size, device;
 };
 
 static long note_mapped(struct task_struct *task, struct vm_area_struct *vma, struct mapped *m)
@@ -446,6 +446,7 @@ static long note_mapped(struct task_struct *task, struct vm_area_struct *vma, st
 	if (inode) {
 		m->inode = BPF_CORE_READ(inode, i_ino);
 		m->size = BPF_CORE_READ(inode, i_size);
+		m->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	}
 	return 0;
 }
@@ -528,8 +529,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	if (channel)
 		channel_note(cs, (struct capture_channel *)&n->words[CHANNEL_WORDS], r, nr, result,
 			     row->traits);
+	else if (m.inode)
+		n->words[CHANNEL_WORDS] = m.device;
 	note_keep(cs, n, RING_CAPTURE_KERNEL, ~0u, r->ip, r->sp,
-		  channel ? CHANNEL_WORDS + sizeof(struct capture_channel) / 8 : CHANNEL_WORDS);
+		  channel ? CHANNEL_WORDS + sizeof(struct capture_channel) / 8
+			  : CHANNEL_WORDS + !!m.inode);
 	return 0;
 }
 

@@ -20,14 +20,16 @@
 #define CAPTURE_MAX_UNREAD 0x7fffffffu
 
 /* Of a system call. */
-#define CAPTURE_CONTENT 1     /* what it brings or maps is what a descriptor leads to */
-#define CAPTURE_WHEN_FAILED 2 /* it writes where it fails as well */
-#define CAPTURE_MOVES 4	      /* it moves bytes through the channel that arg0 leads to */
-#define CAPTURE_MAKES 8	      /* it makes one */
-#define CAPTURE_BESIDES_1 16  /* and through the one that arg1 leads to */
-#define CAPTURE_BESIDES_2 32  /* or arg2 */
-#define CAPTURE_PAUSES 64     /* it may wait for long, or others go on from it */
-#define CAPTURE_OPENS 128     /* it makes a descriptor of a path */
+#define CAPTURE_CONTENT 1	/* what it brings or maps is what a descriptor leads to */
+#define CAPTURE_WHEN_FAILED 2	/* it writes where it fails as well */
+#define CAPTURE_MOVES 4		/* it moves bytes through the channel that arg0 leads to */
+#define CAPTURE_MAKES 8		/* it makes one */
+#define CAPTURE_BESIDES_1 16	/* and through the one that arg1 leads to */
+#define CAPTURE_BESIDES_2 32	/* or arg2 */
+#define CAPTURE_PAUSES 64	/* it may wait for long, or others go on from it */
+#define CAPTURE_OPENS 128	/* it makes a descriptor of a path */
+#define CAPTURE_BESIDE 256	/* more is read than it has written */
+#define CAPTURE_BESIDE_PEER 512 /* the same, of the peer's address alone */
 
 /* What a descriptor leads to, if bytes that are read there can be those that were written: a
  * *channel*. An end is an inode, of a TCP socket its address and port. */
@@ -126,8 +128,9 @@ struct capture_hits {
 struct capture_syscall {
 	struct capture_output outputs[CAPTURE_MAX_OUTPUTS];
 	__u8 n_outputs;
-	__u8 traits; /* CAPTURE_CONTENT, ... */
-	__u8 reserved[6];
+	__u8 reserved0;
+	__u16 traits; /* CAPTURE_CONTENT, ... */
+	__u32 reserved;
 };
 
 /* What a ring record is. Up to RING_LOST as enum capture_kind of captures.h. */
@@ -163,7 +166,8 @@ struct task_number {
  * byte. END: 16 registers, flags; where in the order the system call began that ends it, or 0.
  * RESULT: rax, rdx, the hash, which are those of the call: 1: rax, 4: rdx. INSN: rax, rcx, rdx,
  * rbx, flags. KERNEL: its number, the result, six arguments; of mmap() of a file its inode and
- * bytes; where in the order it began; a struct capture_channel, if there is one. */
+ * bytes; where in the order it began; a struct capture_channel, if there is one, or of mmap() of a
+ * file the kernel's number of its device. */
 struct capture_note {
 	__u32 kind;
 	__u32 task;

@@ -10,7 +10,7 @@
 
 struct syscall_row {
 	uint16_t number;
-	uint8_t traits;
+	uint16_t traits;
 	const char *outputs;
 };
 
@@ -90,6 +90,14 @@ bool syscall_content(uint32_t number)
 	const struct syscall_row *row = find(number);
 
 	return row && row->traits & CAPTURE_CONTENT;
+}
+
+bool syscall_reads_beside(uint32_t number, bool *peer)
+{
+	const struct syscall_row *row = find(number);
+
+	*peer = row && row->traits & CAPTURE_BESIDE_PEER;
+	return row && row->traits & (CAPTURE_BESIDE | CAPTURE_BESIDE_PEER);
 }
 
 bool syscall_writes_untold(uint32_t number)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -254,7 +255,55 @@ static void test_what_is_lost_last_is_lost(void **state)
 		}
 }
 
-/* Whoever waits for the end hears of a full disk before it; and of a file that could not be made. */
+/* Where descriptor @fd leads: a socket. */
+static void add_name(uint32_t fd)
+{
+	struct capture_bytes *r = add(offsetof(struct capture_bytes, data));
+
+	*r = (struct capture_bytes){.kind = RING_CAPTURE_NAME, .task = TASK};
+	r->number = number++;
+	r->addr = (uint64_t)S_IFSOCK << 32 | fd;
+}
+
+/* Where more is read than the kernel has written, what lies beside it is the program's own. */
+static void test_what_lies_beside_is_redacted(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"7"};
+	const struct redaction redaction = {words, 1};
+	static const struct {
+		long nr;
+		uint32_t hidden; /* a bit each of two ranges */
+	} calls[] = {{SYS_fstat, 0}, {SYS_select, 3},  {SYS_getpeername, 3},   {SYS_shmctl, 3},
+		     {SYS_ioctl, 3}, {SYS_accept4, 3}, {SYS_get_mempolicy, 3}, {SYS_recvfrom, 2}};
+	struct captures_iter *iter;
+	struct capture c;
+
+	begin();
+	capture_writer_redact(writer, &redaction);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		add_name(3);
+		add_range(0x1000, 'a', 8);
+		add_range(0x2000, 'b', 8);
+		struct capture_note *n = add_note(RING_CAPTURE_KERNEL, 8);
+		memset(n->words, 0, 8 * sizeof(*n->words));
+		n->words[0] = (uint64_t)calls[i].nr;
+		n->words[6] = 0x2000;
+	}
+	send();
+	struct captures *captures = read_back(&iter);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		assert_int_equal(captures_next(iter, &c), 1);
+		assert_int_equal(c.nr, calls[i].nr);
+		assert_int_equal(c.n_ranges, 2);
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(c.ranges[k].unread, calls[i].hidden >> k & 1);
+	}
+	end(captures, iter);
+}
+
+/* Whoever waits for the end hears of a full disk before it; and of a file that could not be made.
+ */
 static void test_what_keeps_from_writing_is_told(void **state)
 {
 	(void)state;
@@ -427,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_a_range_alone_is_kept),
 		cmocka_unit_test(test_what_keeps_from_writing_is_told),
 		cmocka_unit_test(test_registers_are_redacted),
+		cmocka_unit_test(test_what_lies_beside_is_redacted),
 		cmocka_unit_test(test_a_short_note_is_not_read_past),
 		cmocka_unit_test(test_lengths_are_not_trusted),
 		cmocka_unit_test(test_a_number_that_comes_twice),

@@ -21,6 +21,7 @@ enum { GONE = 1 << 30 }; /* no process has that number */
 
 static char dir[] = "/tmp/pugmark-opened-XXXXXX";
 static struct name_folders folders;
+static dev_t device;
 
 static uint64_t make(const char *name, const char *text)
 {
@@ -29,6 +30,7 @@ static uint64_t make(const char *name, const char *text)
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	assert_int_equal(fstat(fd, &st), 0);
 	close(fd);
+	device = st.st_dev;
 	return st.st_ino;
 }
 
@@ -55,8 +57,12 @@ static int tear_down(void **state)
 
 static int open_it(const char *path, uint64_t inode, uint64_t size)
 {
-	struct mapped_file file = {
-		.pid = GONE, .inode = inode, .size = size, .path = path, .dir_fd = AT_FDCWD};
+	struct mapped_file file = {.pid = GONE,
+				   .inode = inode,
+				   .size = size,
+				   .device = device,
+				   .path = path,
+				   .dir_fd = AT_FDCWD};
 	struct stat st;
 	int fd = opened_files_open(&file, &folders, &st);
 	if (fd < 0)
@@ -81,10 +87,23 @@ static void test_links_lead_within_the_root(void **state)
 	assert_int_equal(open_it("/out", passwd.st_ino, (uint64_t)passwd.st_size), -ENOENT);
 }
 
+/* Who makes a file of his own with another one's number and size does not get that read. */
+static void test_another_device_is_another_file(void **state)
+{
+	(void)state;
+	uint64_t inode = make("secret", "four");
+	assert_int_equal(open_it("/secret", inode, 4), 0);
+	device++;
+	assert_int_equal(open_it("/secret", inode, 4), -ESTALE);
+	device--;
+	assert_int_equal(open_it("/secret", inode, 4), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_links_lead_within_the_root),
+		cmocka_unit_test(test_another_device_is_another_file),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -20,11 +20,11 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <zlib.h>
 
-/* So that a record fits into a segment: of what is written beyond that only where it lies is kept.
- */
+/* A record must fit into a segment: of bytes beyond that the address and the number are kept. */
 enum { RECORD_MAX_BYTES = 12 << 20 };
 
 /* The bytes of a range are read where the ring has them, if the record that they belong to is of
@@ -317,13 +317,14 @@ static void take_range(struct capture_writer *w, struct capture_task *t,
 static void keep_ranges(struct capture_writer *w, struct capture_task *t)
 {
 	for (uint32_t i = 0; i < t->n_ranges; i++) {
-		const struct capture_range *r = &t->ranges[i];
+		struct capture_range *r = &t->ranges[i];
 
 		if (t->offs[i] != IN_RING)
 			continue;
 		t->offs[i] = t->bytes.len;
 		if (!r->unread)
 			bytes_put(&t->bytes, r->bytes, r->len);
+		r->unread |= t->bytes.failed; /* then they are not there */
 	}
 	if (t->bytes.failed)
 		fail(w, -ENOMEM);
@@ -337,11 +338,16 @@ static void take_name(struct capture_writer *w, struct capture_task *t,
 	t->shown = !redaction_hides(&w->redaction, name);
 }
 
-/* More is read there than the kernel has written: what lies beside it is the program's own. */
-static bool reads_beside(uint32_t nr)
+/* Whether more may be in the range of number @i than the kernel has written: what lies beside that
+ * is the program's own. */
+static bool holds_more(const struct capture_task *t, const struct capture *c, uint32_t i)
 {
-	return nr == SYS_ioctl || nr == SYS_mincore || nr == SYS_fcntl || nr == SYS_prctl ||
-	       nr == SYS_name_to_handle_at;
+	bool peer;
+
+	if (!syscall_reads_beside(c->nr, &peer))
+		return false;
+	/* Behind a struct msghdr its name comes first. */
+	return !peer || (c->nr == SYS_recvmsg ? i == 1 : t->ranges[i].addr == c->args[4]);
 }
 
 /* Takes away what must not be kept, or what may have been made of it. */
@@ -349,10 +355,11 @@ static void redact(struct capture_task *t, struct capture *c)
 {
 	enum { ERROR_MOST = 4095 };
 
-	if (c->kind == CAPTURE_KERNEL &&
-	    (reads_beside(c->nr) || (syscall_content(c->nr) && !t->shown))) {
+	if (c->kind == CAPTURE_KERNEL) {
+		bool hidden = syscall_content(c->nr) && !t->shown;
+
 		for (uint32_t i = 0; i < t->n_ranges; i++)
-			t->ranges[i].unread = true;
+			t->ranges[i].unread |= hidden || holds_more(t, c, i);
 	} else if (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER ||
 		   c->kind == CAPTURE_END) {
 		c->known = 0;
@@ -402,6 +409,12 @@ static void take_channel(struct capture_writer *w, struct capture_task *t,
 		add_channel(w, t, &notes[i]);
 }
 
+/* As stat() tells the number that the kernel has for it. */
+static dev_t device_of(uint64_t number)
+{
+	return makedev(number >> 20, number & 0xfffff);
+}
+
 static void take_kernel(struct capture_writer *w, struct capture_task *t,
 			const struct capture_note *n, struct capture *c)
 {
@@ -421,20 +434,23 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 	c->map_file = CAPTURE_UNKNOWN;
 	if (w->redaction.n && !t->shown)
 		return;
-	struct mapped_file file = {.pid = n->pid,
-				   .addr = (uint64_t)c->result,
-				   .len = c->args[1],
-				   .off = c->args[5],
-				   .time_ns = n->time_ns,
-				   .inode = n->n_words > 8 ? n->words[8] : 0,
-				   .size = n->n_words > 9 ? n->words[9] : 0};
+	struct mapped_file file = {
+		.pid = n->pid,
+		.addr = (uint64_t)c->result,
+		.len = c->args[1],
+		.off = c->args[5],
+		.time_ns = n->time_ns,
+		.inode = n->n_words > 8 ? n->words[8] : 0,
+		.size = n->n_words > 9 ? n->words[9] : 0,
+		.device = n->n_words == CHANNEL_WORDS + 1 ? device_of(n->words[CHANNEL_WORDS]) : 0};
 	opened_files_find(w->opened, (int)c->args[4], &file);
 	if (w->file_of)
 		c->map_file = w->file_of(w->file_ctx, &file);
 }
 
-/* What runs in the area stands for the image: its first byte is told, or the second, where the call
- * has had its record and a signal finds the task before it has returned. */
+/* The address that a record tells. Code that we have placed beside the vDSO (clock_calls.h) stands
+ * for the vDSO: of a task in there the vDSO's first byte is told. Where a signal or a switch finds
+ * the task after the record of its call, before it has returned, the second byte is told. */
 static uint64_t ip_told(const struct capture_writer *w, const struct capture_task *t,
 			const struct capture_note *n)
 {

@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { SLOTS = 1024 };
@@ -101,6 +103,19 @@ static int text_of(const char *link, char text[PATH_MAX])
 	return *text == '/' ? 0 : -1;
 }
 
+/* Whether that is the file: a number and a size may be another one's, by chance or on purpose. */
+static bool is_same(int fd, const struct stat *st, const struct mapped_file *file)
+{
+	struct statfs fs;
+
+	if (st->st_ino != file->inode || (uint64_t)st->st_size != file->size)
+		return false;
+	if (st->st_dev == file->device)
+		return true;
+	return !fstatfs(fd, &fs) && st->st_mode & S_IROTH &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
 /* The file that the name leads to in the folder @root, which absolute links lead from as well: its
  * process may have another one than this. @base: the folder that the name is relative to. */
 static int open_same(int root, const char *base, const struct mapped_file *file, struct stat *st)
@@ -117,7 +132,7 @@ static int open_same(int root, const char *base, const struct mapped_file *file,
 		return -ENAMETOOLONG;
 	int found = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	int fd = found < 0 ? -errno : open_regular_found(found, st);
-	if (fd >= 0 && (st->st_ino != file->inode || (uint64_t)st->st_size != file->size)) {
+	if (fd >= 0 && !is_same(fd, st, file)) {
 		close(fd);
 		return -ESTALE;
 	}

@@ -14,6 +14,7 @@ struct mapped_file {
 	pid_t pid;
 	uint64_t addr, len, off;
 	uint64_t inode, size; /* inode 0: not known */
+	dev_t device;	      /* as stat() tells it; 0: not known */
 	uint64_t time_ns;     /* when it was mapped (CLOCK_MONOTONIC) */
 	const char *path;     /* by which it was opened, NULL: not known */
 	int dir_fd;	      /* that @path is relative to, or AT_FDCWD */
@@ -36,7 +37,8 @@ struct name_folders name_folders_of(pid_t pid);
 void name_folders_deinit(struct name_folders *folders);
 
 /* Opens the file by its name, if it is still the one that was mapped: a descriptor, or -errno. Of a
- * process that has ended, from @folders. */
+ * process that has ended, from @folders. Where the file system tells another device than that of
+ * its files (overlayfs, btrfs) only a file that everybody may read is opened. */
 int opened_files_open(const struct mapped_file *file, const struct name_folders *folders,
 		      struct stat *st);
 
