@@ -115,7 +115,7 @@ struct capture {
 
 /* A mapping of the process at the start. */
 /* Of a mapping in the table: others may have it as well; it ends where brk() says. */
-enum { CAPTURE_MAPPING_SHARED = 1, CAPTURE_MAPPING_HEAP = 2 };
+enum { CAPTURE_MAPPING_SHARED = 1, CAPTURE_MAPPING_HEAP = 2, CAPTURE_MAPPING_WIPED = 4 };
 
 struct capture_mapping {
 	uint64_t start, end, off; /* run-time; offset in the file */
@@ -123,6 +123,7 @@ struct capture_mapping {
 	/* as map_file above: index of captures_files(), CAPTURE_NONE or CAPTURE_UNKNOWN */
 	uint32_t file;
 	bool shared, heap;
+	bool wiped; /* a fork's child has zeros there */
 };
 
 struct capture_file {

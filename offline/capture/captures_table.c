@@ -67,6 +67,7 @@ static int read_mappings(struct captures *c, const json_t *list)
 					    : file,
 			.shared = number_at(m, 5) & CAPTURE_MAPPING_SHARED,
 			.heap = number_at(m, 5) & CAPTURE_MAPPING_HEAP,
+			.wiped = number_at(m, 5) & CAPTURE_MAPPING_WIPED,
 		};
 	}
 	c->n_mappings = n;

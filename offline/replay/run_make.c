@@ -46,7 +46,8 @@ static int map_start(struct value_run *run)
 				(captures_may_change(run->replay->captures, maps[i].file,
 						     maps[i].shared, maps[i].prot & VALUE_WRITE)
 					 ? VALUE_SHARED
-					 : 0),
+					 : 0) |
+				(maps[i].wiped ? VALUE_WIPED : 0),
 			.source = SOURCE_START |
 				  (maps[i].file == CAPTURE_NONE	     ? 0
 				   : maps[i].file == CAPTURE_UNKNOWN ? SOURCE_UNKNOWN

@@ -5,6 +5,8 @@
 #include "user/file/maps_lines.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,31 @@ int process_maps_read(struct process_maps *maps, pid_t pid)
 		err = add_line(maps, &line);
 	maps_lines_close(&lines);
 	return err;
+}
+
+void process_maps_find_wiped(struct process_maps *maps, pid_t pid)
+{
+	char path[32], *line = NULL;
+	uint64_t start = 0, end = 0;
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && getline(&line, &room, f) > 0) {
+		uint64_t from, to; /* other lines may begin with a digit of a number as well */
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2) {
+			start = from;
+			end = to;
+		}
+		if (strncmp(line, "VmFlags:", strlen("VmFlags:")) || !strstr(line, " wf"))
+			continue;
+		for (uint32_t i = 0; i < maps->n; i++)
+			maps->at[i].wiped |= maps->at[i].start < end && start < maps->at[i].end;
+	}
+	free(line);
+	if (f)
+		fclose(f);
 }
 
 const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr)

@@ -12,6 +12,7 @@ struct process_map {
 	uint64_t inode; /* 0: of no file */
 	int prot;	/* PROT_READ ... */
 	bool shared;
+	bool wiped; /* process_maps_find_wiped(): a fork's child has zeros there */
 	char *path;
 };
 
@@ -22,6 +23,8 @@ struct process_maps {
 
 /* 0 or -errno. What was there is forgotten. */
 int process_maps_read(struct process_maps *maps, pid_t pid);
+/* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child. */
+void process_maps_find_wiped(struct process_maps *maps, pid_t pid);
 const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr);
 void process_maps_deinit(struct process_maps *maps);
 

@@ -17,9 +17,11 @@
 #include <fnmatch.h>
 #include <gelf.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -48,7 +50,24 @@ struct image_file {
 	bool changed;	    /* since it was mapped first, perhaps */
 };
 
+#ifndef PAGEMAP_SCAN /* linux/fs.h, since Linux 6.7 */
+struct page_region {
+	uint64_t start, end, categories;
+};
+struct pm_scan_arg {
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define PAGEMAP_SCAN _IOWR('f', 16, struct pm_scan_arg)
+#define PAGE_IS_PRESENT (1 << 3)
+#define PAGE_IS_SWAPPED (1 << 4)
+#endif
+
 #define NT_SHADOW_STACK 0x204 /* NT_X86_SHSTK, of Linux 6.6 */
+
+struct run {
+	uint64_t addr, bytes;
+};
 
 struct start_image {
 	const struct start_options *options;
@@ -62,10 +81,8 @@ struct start_image {
 	uint8_t xsave[XSAVE_MAX];
 	struct capture_range rseq; /* of the task whose registers were read last */
 	struct bytes pages;	   /* runs of pages: struct run, then they */
-};
-
-struct run {
-	uint64_t addr, bytes;
+	struct run *unread;	   /* of pages that could not be read, by address */
+	uint32_t n_unread;
 };
 
 struct start_image *start_image_new(const struct start_options *options,
@@ -97,6 +114,7 @@ void start_image_free(struct start_image *s)
 	process_maps_deinit(&s->maps);
 	json_decref(s->mappings);
 	bytes_deinit(&s->pages);
+	free(s->unread);
 	name_folders_deinit(&s->folders);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -284,18 +302,70 @@ static bool is_own(uint64_t entry, const struct process_map *m)
 	return m->shared || !m->inode || !(entry & PAGE_OF_FILE);
 }
 
+/* The @n pages at @addr are the process's own, and nobody can read them. */
+static void note_unread(struct start_image *s, uint64_t addr, uint64_t n)
+{
+	struct run *last = s->n_unread ? &s->unread[s->n_unread - 1] : NULL;
+
+	if (last && last->addr + last->bytes == addr) {
+		last->bytes += n * PAGE;
+		return;
+	}
+	struct run *unread = realloc(s->unread, (s->n_unread + 1) * sizeof(*unread));
+	if (!unread) {
+		s->pages.failed = true;
+		return;
+	}
+	s->unread = unread;
+	unread[s->n_unread++] = (struct run){addr, n * PAGE};
+}
+
+/* Reads pages in a row, of which some may be unreadable: a guard, or a device's. Behind such a one
+ * ever more are given up without a look, as the process stands still meanwhile. */
 static void read_run(struct start_image *s, int mem, uint64_t addr, uint32_t n)
 {
-	struct run run = {addr, (uint64_t)n * PAGE};
-	size_t before = s->pages.len;
+	uint32_t given_up = 1;
 
-	if (!n || !bytes_reserve(&s->pages, sizeof(run) + run.bytes))
-		return;
-	bytes_put(&s->pages, &run, sizeof(run));
-	if (pread(mem, s->pages.data + s->pages.len, run.bytes, addr) == (ssize_t)run.bytes)
-		s->pages.len += run.bytes;
-	else
-		s->pages.len = before;
+	while (n && bytes_reserve(&s->pages, sizeof(struct run) + (uint64_t)n * PAGE)) {
+		ssize_t got = pread(mem, s->pages.data + s->pages.len + sizeof(struct run),
+				    (uint64_t)n * PAGE, addr);
+		uint32_t whole = got > 0 ? got / PAGE : 0;
+		struct run run = {addr, (uint64_t)whole * PAGE};
+
+		if (whole) {
+			bytes_put(&s->pages, &run, sizeof(run));
+			s->pages.len += run.bytes;
+		}
+		addr += run.bytes;
+		n -= whole;
+		if (!n)
+			break;
+		given_up = whole ? 1 : given_up < n ? given_up : n;
+		note_unread(s, addr, given_up);
+		addr += (uint64_t)given_up * PAGE;
+		n -= given_up;
+		given_up *= 2;
+	}
+}
+
+/* From @addr on the first page that is there, before @end: of what a process has reserved most is
+ * not. A kernel before Linux 6.7 cannot say. */
+static uint64_t next_present(int pagemap, uint64_t addr, uint64_t end)
+{
+	struct page_region found;
+	struct pm_scan_arg scan = {
+		.size = sizeof(scan),
+		.start = addr,
+		.end = end,
+		.vec = (uintptr_t)&found,
+		.vec_len = 1,
+		.max_pages = 1,
+		.category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+		.return_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+	};
+	int n = ioctl(pagemap, PAGEMAP_SCAN, &scan);
+
+	return n < 0 ? addr : n ? found.start : end;
 }
 
 /* The pages of one mapping that are the process's own. */
@@ -304,13 +374,15 @@ static void read_pages(struct start_image *s, int mem, int pagemap, const struct
 	uint64_t entries[CAPTURE_PAGES];
 	uint64_t end = m->end;
 
-	for (uint64_t addr = m->start; addr < end;) {
+	for (uint64_t addr = m->start; (addr = next_present(pagemap, addr, end)) < end;) {
 		uint64_t want =
 			(end - addr) / PAGE < CAPTURE_PAGES ? (end - addr) / PAGE : CAPTURE_PAGES;
 		ssize_t n = pread(pagemap, entries, want * 8, addr / PAGE * 8) / 8;
 
-		if (n <= 0)
+		if (n <= 0) {
+			note_unread(s, addr, (end - addr) / PAGE);
 			return;
+		}
 		for (ssize_t i = 0, k; i < n; i = k + 1) {
 			for (k = i; k < n && is_own(entries[k], m);)
 				k++;
@@ -320,16 +392,37 @@ static void read_pages(struct start_image *s, int mem, int pagemap, const struct
 	}
 }
 
+static void note_part(struct start_image *s, const struct process_map *m, uint64_t from,
+		      uint64_t to, int number)
+{
+	bool heap = !m->inode && m->path && !strcmp(m->path, "[heap]") && to == m->end;
+
+	if (from < to)
+		json_array_append_new(s->mappings,
+				      json_pack("[I,I,I,i,i,i]", (json_int_t)from, (json_int_t)to,
+						(json_int_t)(m->off + (from - m->start)), m->prot,
+						number,
+						(m->shared ? CAPTURE_MAPPING_SHARED : 0) |
+							(m->wiped ? CAPTURE_MAPPING_WIPED : 0) |
+							(heap ? CAPTURE_MAPPING_HEAP : 0)));
+}
+
+/* What could not be read of it is told as of a file that nobody could look at. */
 static void note_mapping(struct start_image *s, const struct process_map *m, uint32_t file)
 {
 	int number = file == CAPTURE_NONE ? -1 : file == CAPTURE_UNKNOWN ? -2 : (int)file;
-	bool heap = !m->inode && m->path && !strcmp(m->path, "[heap]");
-	json_t *row = json_pack("[I,I,I,i,i,i]", (json_int_t)m->start, (json_int_t)m->end,
-				(json_int_t)m->off, m->prot, number,
-				(m->shared ? CAPTURE_MAPPING_SHARED : 0) |
-					(heap ? CAPTURE_MAPPING_HEAP : 0));
+	uint64_t from = m->start;
 
-	json_array_append_new(s->mappings, row);
+	for (uint32_t i = 0; i < s->n_unread; i++) {
+		const struct run *u = &s->unread[i];
+
+		if (u->addr < m->start || u->addr >= m->end)
+			continue;
+		note_part(s, m, from, u->addr, number);
+		from = u->addr + u->bytes;
+		note_part(s, m, u->addr, from < m->end ? from : m->end, -2);
+	}
+	note_part(s, m, from, m->end, number);
 }
 
 int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *diag)
@@ -350,9 +443,11 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 	for (uint32_t i = 0; !err && i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
-		/* Text is the file's, but for breakpoints of ours; vsyscall is the kernel's. */
-		if (!(m->start >> 63) && m->prot & PROT_READ &&
-		    !(m->prot & PROT_EXEC && m->inode) && !is_kept_out(s, m->path))
+		/* Code of a file is taken to be what the file has, as our own breakpoints are in
+		 * there; vsyscall is the kernel's. What the process itself may not read at the
+		 * moment is read as well: it may later. */
+		if (!(m->start >> 63) && !(m->prot & PROT_EXEC && m->inode) &&
+		    !is_kept_out(s, m->path))
 			read_pages(s, mem, pagemap, m);
 		err = s->pages.failed ? -ENOMEM : 0;
 	}
@@ -367,6 +462,7 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 
 void start_image_write(struct start_image *s, pid_t pid)
 {
+	process_maps_find_wiped(&s->maps, pid);
 	for (uint32_t i = 0; i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 

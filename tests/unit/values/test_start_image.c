@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_start_image.c: of a process that runs memory is told as it is, also where it may not read
+ * that itself at the moment; what nobody can read is told to be unknown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "offline/capture/captures.h"
+#include "user/values/write/capture_writer.h"
+#include "user/values/write/start_image.h"
+
+enum { PAGE = 4096, PAGES = 8, HIDDEN = 2, GUARD = 4, WIPED = 6 };
+
+#define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, since Linux 6.13 */
+#define RESERVED ((size_t)1 << 40)
+
+static char dir[] = "/tmp/pugmark-start-XXXXXX";
+static uint8_t *pages;
+static volatile int *ready; /* 1, or 2: there is a guard */
+
+static int set_up(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) && !chdir(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink("captures");
+	return chdir("/") || rmdir(dir);
+}
+
+static void run_child(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < PAGES; i++)
+		memset(pages + i * PAGE, 'a' + i, PAGE);
+	mprotect(pages + HIDDEN * PAGE, PAGE, PROT_NONE);
+	madvise(pages + WIPED * PAGE, PAGE, MADV_WIPEONFORK);
+	/* As runtimes do; it takes no time. */
+	mmap(NULL, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	*ready = madvise(pages + GUARD * PAGE, PAGE, GUARD_INSTALL) ? 1 : 2;
+	for (;;)
+		pause();
+}
+
+static void write_image(pid_t pid)
+{
+	const struct start_options options = {0};
+	struct capture_writer *writer;
+	struct pugmark_diag diag;
+	int fd = open("captures", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	assert_int_equal(capture_writer_open(fd, 1, &writer, &diag), 0);
+	struct start_image *image = start_image_new(&options, writer);
+	assert_int_equal(start_image_memory(image, pid, &diag), 0);
+	start_image_write(image, pid);
+	json_t *table = json_pack("{s:i,s:i,s:[],s:[],s:o,s:o}", "version", 1, "whole", 1,
+				  "modules", "places", "mappings", start_image_mappings(image),
+				  "files", start_image_files(image));
+	char *text = json_dumps(table, 0);
+	capture_writer_table(writer, text, strlen(text));
+	start_image_free(image);
+	assert_int_equal(capture_writer_close(writer, NULL, NULL), 0);
+	json_decref(table);
+	free(text);
+}
+
+static const struct capture_mapping *mapping_at(const struct captures *captures, const void *at)
+{
+	uint32_t n;
+	const struct capture_mapping *maps = captures_mappings(captures, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		if ((uintptr_t)at >= maps[i].start && (uintptr_t)at < maps[i].end)
+			return &maps[i];
+	return NULL;
+}
+
+static void test_pages_are_told_as_they_are(void **state)
+{
+	(void)state;
+	uint8_t bytes[PAGE], same[PAGE];
+	struct captures *captures;
+	struct pugmark_diag diag;
+
+	ready = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	pid_t pid = fork();
+	if (!pid)
+		run_child();
+	while (!*ready)
+		usleep(1000);
+	write_image(pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(captures_open(".", &captures, &diag), 0);
+	for (int i = 0; i < PAGES; i++) {
+		const struct capture_mapping *m = mapping_at(captures, pages + i * PAGE);
+		bool unread = i == GUARD && *ready == 2;
+
+		assert_non_null(m);
+		assert_int_equal(m->file, unread ? CAPTURE_UNKNOWN : CAPTURE_NONE);
+		assert_int_equal(m->wiped, i == WIPED);
+		if (unread)
+			continue;
+		memset(same, 'a' + i, PAGE);
+		assert_int_equal(captures_page(captures, (uintptr_t)pages + i * PAGE, bytes), 0);
+		assert_memory_equal(bytes, same, PAGE);
+	}
+	captures_free(captures);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages_are_told_as_they_are)};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
