@@ -337,12 +337,12 @@ await test -s child
 pid=$(cat child)
 started+=("$pid")
 sleep 0.5
-where() { grep -h Cpus_allowed: /proc/"$1"/task/*/status; }
+may_use() { grep -h Cpus_allowed: /proc/"$1"/task/*/status; }
 claim 'a process that was left behind is on one processor' \
-	is "$(where "$pid" | sort -u | grep -cF "$(where self)")" 0
+	is "$(may_use "$pid" | sort -u | grep -cF "$(may_use self)")" 0
 kill -INT $recorder
 wait $recorder
 claim 'and may run where its parent might before, when the recording ends' \
-	is "$(where "$pid")" "$(where self)"
+	is "$(may_use "$pid")" "$(may_use self)"
 kill "$pid"
 conclude

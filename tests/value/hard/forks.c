@@ -41,11 +41,13 @@ static void child(int depth, int out)
 static void wiped(void)
 {
 	int status;
-	long *pages = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long *pages =
+		mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (int i = 0; i < 4 * 512; i++)
 		pages[i] = i + 1;
-	if (madvise(pages, 3 * 4096, MADV_WIPEONFORK) || madvise(pages + 1024, 4096, MADV_KEEPONFORK))
+	if (madvise(pages, 3 * 4096, MADV_WIPEONFORK) ||
+	    madvise(pages + 1024, 4096, MADV_KEEPONFORK))
 		return;
 	mprotect(pages, 4096, PROT_READ);
 	if (!fork()) {

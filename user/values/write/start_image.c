@@ -414,13 +414,15 @@ static void note_mapping(struct start_image *s, const struct process_map *m, uin
 	uint64_t from = m->start;
 
 	for (uint32_t i = 0; i < s->n_unread; i++) {
-		const struct run *u = &s->unread[i];
+		const struct run *u = &s->unread[i]; /* of several mappings, perhaps */
+		uint64_t first = u->addr > m->start ? u->addr : m->start;
+		uint64_t end = u->addr + u->bytes < m->end ? u->addr + u->bytes : m->end;
 
-		if (u->addr < m->start || u->addr >= m->end)
+		if (first >= end)
 			continue;
-		note_part(s, m, from, u->addr, number);
-		from = u->addr + u->bytes;
-		note_part(s, m, u->addr, from < m->end ? from : m->end, -2);
+		note_part(s, m, from, first, number);
+		note_part(s, m, first, end, -2);
+		from = end;
 	}
 	note_part(s, m, from, m->end, number);
 }
