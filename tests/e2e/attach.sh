@@ -263,6 +263,25 @@ end
 # --- what cannot be ----------------------------------------------------------------------------------
 refused 'no such process' 'no process 4194303' -p 4194303
 [ "$(cat /proc/2/comm 2>/dev/null)" != kthreadd ] || refused 'a kernel thread' 'process 2 has no program: it is a kernel thread' -p 2
+cat >headless.c <<'C'
+#include <pthread.h>
+#include <unistd.h>
+static void *wait(void *arg) { return (void *)(long)pause(); }
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, wait, 0);
+	pthread_exit(0);
+}
+C
+if "${cc[@]}" -w -pthread headless.c -o headless; then
+	./headless &
+	pid=$!
+	started+=("$pid")
+	await grep -q zombie /proc/$pid/status
+	refused 'a process whose first thread has ended' 'its first thread has ended' -p $pid
+	kill $pid
+fi
 bash -c 'exec "$0" record -q -o rec -p $$' "$PUGMARK" >out 2>err </dev/null
 claim 'itself: an error' is $? 1
 claim 'itself: says so' grep -q 'is this recorder itself' err

@@ -66,6 +66,21 @@ claim 'a command: recorded' is $? 0
 claim 'a command: that it is awaited is said' grep -q "no module 'libwork.so\*' so far" err
 check 'a command'
 
+# The functions of --args-of may be in the module that is awaited, whichever pattern that is.
+echo 'int near(int n) { return n; }' >near.c
+${CC:-cc} -O2 -fPIC -shared near.c -o libnear.so &&
+	${CC:-cc} -O2 -rdynamic "$source" -o nearby -Wl,--no-as-needed,-rpath,"$dir" -L. -lnear -ldl ||
+	skip 'no compiler for the programs'
+./nearby plugins/libwork.so.1 never &
+pid=$!
+started+=("$pid")
+await grep -q nearby "/proc/$pid/maps"
+"$PUGMARK" record -q -o early --module 'libnear*' --module 'libwork.so*' --args-of all_steps --duration 0.5 \
+	-p $pid >out 2>err
+claim 'arguments of what is loaded later, asked for with another module before it' \
+	eval '! grep "args-of" err'
+kill $pid
+
 for who in -p -a; do
 	./program plugins/libwork.so.1 asked &
 	pid=$!

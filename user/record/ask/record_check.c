@@ -12,6 +12,7 @@
 #include "user/shapes/shape_sample.h"
 #include "user/measure/doctor.h"
 #include "user/plan/planning.h"
+#include "user/proc/living_thread.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -124,6 +125,11 @@ int record_check_process(pid_t pid, struct pugmark_diag *diag)
 					pid);
 	}
 	int err = -errno;
+	if (err == -ENOENT && living_thread(pid) != pid)
+		return pugmark_diag_set(diag, -ENOTSUP, NULL, PUGMARK_NO_OFFSET,
+					"process %d: its first thread has ended, which alone says "
+					"what it runs (-a FILE records all processes of a file)",
+					pid);
 	if (err == -ENOENT)
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 					"process %d has no program: it is a kernel thread, or it "

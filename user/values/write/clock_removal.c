@@ -3,7 +3,7 @@
 #include "user/values/write/clock_removal.h"
 
 #include "user/values/write/freeze.h"
-#include "user/values/write/living_thread.h"
+#include "user/proc/living_thread.h"
 
 #include <dirent.h>
 #include <errno.h>

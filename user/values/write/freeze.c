@@ -4,7 +4,7 @@
  * by looking again. */
 #include "user/values/write/freeze.h"
 
-#include "user/values/write/living_thread.h"
+#include "user/proc/living_thread.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* living_thread.c: see living_thread.h. By the states of proc_pid_stat(5). */
-#include "user/values/write/living_thread.h"
+#include "user/proc/living_thread.h"
 
 #include <dirent.h>
 #include <stdio.h>
