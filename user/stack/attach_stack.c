@@ -298,6 +298,13 @@ void attach_stacks_clean(struct attach_stacks *s, pid_t pid, const struct clean_
 	stack_clean(u, from, words, e, &unmapped);
 }
 
+bool attach_stacks_is_code(struct attach_stacks *s, pid_t pid, uint64_t addr)
+{
+	struct unwinder *u = unwinder_for(s, pid, false);
+
+	return u && unwinder_is_code(u, addr);
+}
+
 void attach_stacks_forget(struct attach_stacks *s, pid_t pid)
 {
 	for (uint32_t i = 0; i < PROCESSES; i++) {

@@ -54,6 +54,8 @@ uint64_t attach_stacks_returning(struct attach_stacks *stacks, const struct sign
 struct clean_from;
 void attach_stacks_clean(struct attach_stacks *stacks, pid_t pid, const struct clean_from *from,
 			 uint64_t *words, struct pugmark_witness_event *event);
+/* Whether process @pid has code mapped at @addr, as far as it was looked at. */
+bool attach_stacks_is_code(struct attach_stacks *stacks, pid_t pid, uint64_t addr);
 /* Process @pid runs another program. */
 void attach_stacks_forget(struct attach_stacks *stacks, pid_t pid);
 /* Forgets what all processes have mapped, for the memory that it takes: who still runs is looked at

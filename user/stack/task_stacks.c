@@ -3,7 +3,6 @@
 #include "user/stack/task_stacks.h"
 
 #include "offline/base/sigframe.h"
-#include "user/file/text_span.h"
 
 #include <pugmark/event.h>
 
@@ -141,9 +140,8 @@ bool task_stacks_may_stay(const struct task_code *code, uint64_t at, uint64_t wo
 {
 	if (word == PUGMARK_EVENT_STACK_UNKNOWN || word == PUGMARK_EVENT_STACK_HANDLER)
 		return true;
-	for (uint32_t i = 0; i < code->n; i++)
-		if (word >= code->spans[i].addr && word < code->spans[i].end)
-			return true;
+	if (code->has && code->has(code, word))
+		return true;
 	return word > at && word - at < STACK_MOST;
 }
 

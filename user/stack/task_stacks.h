@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct text_span;
-
 /* Zeroed to begin with. */
 struct task_stacks {
 	struct snapshot *snapshots[BATCH_SNAPSHOTS]; /* by serial, modulo */
@@ -32,11 +30,10 @@ int task_stacks_deep(struct task_stacks *t, const struct deep_stack *sent, uint3
  * borrowed until the next call with the same @words or @t. Returns 0 or -ENOMEM. */
 int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **words,
 		     struct pugmark_witness_event *e);
-/* All that may stay of a stack where words may be secrets: addresses in this code, of the stack
- * above, and of what the kernel saved for a handler where that was. */
+/* All that may stay of a stack where words may be secrets: addresses of code, of the stack above,
+ * and of what the kernel saved for a handler where that was. */
 struct task_code {
-	const struct text_span *spans; /* run-time addresses */
-	uint32_t n;
+	bool (*has)(const struct task_code *code, uint64_t addr); /* NULL: none is known */
 };
 /* Whether that may stay, of the address @at of the stack. */
 bool task_stacks_may_stay(const struct task_code *code, uint64_t at, uint64_t word);

@@ -40,12 +40,32 @@ uint32_t unpack_code(const struct unpacker *u, struct text_span *spans)
 	return n;
 }
 
-void unpack_slim(struct unpacker *u, uint32_t serial, struct pugmark_witness_event *e)
-{
+/* What is code of a task. */
+struct code_of {
+	struct task_code code;
+	struct attach_stacks *stacks;
+	pid_t pid;
 	struct text_span spans[BATCH_MODULES];
-	const struct task_code code = {spans, u->hides ? unpack_code(u, spans) : 0};
+	uint32_t n;
+};
 
-	unpack_fail(u, task_stacks_slim(&u->task->stacks, serial, u->hides ? &code : NULL,
+static bool is_code(const struct task_code *code, uint64_t addr)
+{
+	const struct code_of *c = (const struct code_of *)code;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (addr >= c->spans[i].addr && addr < c->spans[i].end)
+			return true;
+	return c->pid && attach_stacks_is_code(c->stacks, c->pid, addr);
+}
+
+void unpack_slim(struct unpacker *u, uint32_t serial, pid_t pid, struct pugmark_witness_event *e)
+{
+	struct code_of c = {.code = {is_code}, .stacks = u->attach_stacks, .pid = pid};
+
+	if (u->hides)
+		c.n = unpack_code(u, c.spans);
+	unpack_fail(u, task_stacks_slim(&u->task->stacks, serial, u->hides ? &c.code : NULL,
 					&u->words, e));
 }
 
@@ -111,7 +131,7 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	if (r->head & HEAD_SNAPSHOT) {
 		unpack_fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
 		clean_witness(u, b, &mod->sites[e.site], &e);
-		unpack_slim(u, b->serial - 1, &e);
+		unpack_slim(u, b->serial - 1, b->pid, &e);
 	}
 	if (b->has_target && mod->sites[e.site].kind != PUGMARK_WITNESS_TARGET) /* bp */
 		e.arm.witness.val = unpack_frame(u, pugmark_event_cfa(&e) - FRAME_BELOW, b->target);

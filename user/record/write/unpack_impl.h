@@ -136,8 +136,9 @@ void unpack_lane_end(struct unpacker *u, int32_t tid, uint64_t time_ns);
 /* Fills @spans (room for BATCH_MODULES) with where the task has the traced modules' code. Returns
  * how many. */
 uint32_t unpack_code(const struct unpacker *u, struct text_span *spans);
-/* Leaves of the stack of @e, which has that serial, what may be of use, and no secrets. */
-void unpack_slim(struct unpacker *u, uint32_t serial, struct pugmark_witness_event *e);
+/* Leaves of the stack of @e, which has that serial, of process @pid, what may be of use, and no
+ * secrets. */
+void unpack_slim(struct unpacker *u, uint32_t serial, pid_t pid, struct pugmark_witness_event *e);
 /* @bp, which was found with the stack pointer @sp; 0: that may be a secret. */
 uint64_t unpack_frame(const struct unpacker *u, uint64_t sp, uint64_t bp);
 /* The task is seen again from when its probes are those of @g, and no later than @next_ns. */

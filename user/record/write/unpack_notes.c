@@ -55,7 +55,7 @@ void unpack_signal(struct unpacker *u, const struct signal_note *sent, uint32_t 
 		attach_stacks_clean(u->attach_stacks, n->pid, &from, u->words, &e);
 	}
 	if (n->has_snapshot)
-		unpack_slim(u, n->snapshot, &e);
+		unpack_slim(u, n->snapshot, n->pid, &e);
 	unpack_event(u, &e);
 }
 

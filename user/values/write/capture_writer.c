@@ -27,8 +27,8 @@
 /* A record must fit into a segment: of bytes beyond that the address and the number are kept. */
 enum { RECORD_MAX_BYTES = 12 << 20 };
 
-/* The bytes of a range are read where the ring has them, if the record that they belong to is of
- * the same batch. */
+/* The bytes of a range are in the memory of the ring, which is so until the end of their batch. If
+ * their record has not come by then they are copied. */
 #define IN_RING SIZE_MAX
 
 struct capture_task {
@@ -38,8 +38,8 @@ struct capture_task {
 	uint64_t checked;     /* how many could have had a hash */
 	uint64_t first_ns, last_ns;
 	struct capture_encoder *encoder;
-	struct capture_range *ranges; /* of the next record; where their bytes are comes last */
-	size_t *offs;		      /* in `bytes`, or IN_RING */
+	struct capture_range *ranges; /* that have come before their record */
+	size_t *offs;		      /* of each range: its bytes in `bytes`, or IN_RING */
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
 	struct capture off; /* where it lost the processor */
