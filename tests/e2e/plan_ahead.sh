@@ -91,6 +91,7 @@ for ((i = 0; i < 400; i++)); do
 	sleep 0.005
 done
 claim 'who plans rests' is $rests yes
+claim 'and so does who waits for it and reads what it made' sh -c 'chrt -p "$1" | grep -q SCHED_IDLE' - "$child"
 for ((i = 0; i < $(nproc); i++)); do
 	sh -c 'while :; do :; done' &
 	hogs[i]=$!

@@ -406,12 +406,12 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	m->pids = a->pids;
 	m->n_pids = a->options.n_pids;
 	m->quiet = a->options.quiet;
+	if (!err && (a->options.max_overhead > 0 || a->options.refuse_above > 0))
+		measure_costs(a->options.quiet);
 	if (!m->argv && !a->plan_at_once) /* what runs is not to be slowed down by planning */
 		sandbox_give_way();
 	if (!err)
 		err = record_reads_make(a, &reads, diag);
-	if (!err && (a->options.max_overhead > 0 || a->options.refuse_above > 0))
-		measure_costs(a->options.quiet);
 	if (!err)
 		err = record_modules_open(m, modules, diag);
 	if (err) {
@@ -433,6 +433,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 				      (!a->options.quiet && !a->options.carrier &&
 				       !modules->sites && !(a->options.max_overhead > 0));
 	}
+	sandbox_get_on();
 	if (!err) {
 		err = recorder_run(&a->options, result, diag);
 		tell_awaited(m, modules, true);

@@ -100,6 +100,7 @@ static int plan_as_record(struct words *w, const char *target)
 	m->n_pids = a->options.n_pids;
 	m->quiet = a->options.quiet;
 	modules->targets.guarded = true;
+	sandbox_give_way();
 	int err = record_modules_open(m, modules, &diag);
 	if (!err && a->planning.patched)
 		err = place(a, modules, &diag);
@@ -380,7 +381,6 @@ int plan_ahead(int argc, char **argv)
 	}
 	for (int i = n + 1; i < argc; i++)
 		add(&options, argv[i]);
-	sandbox_give_way();
 	if (!n && n < argc)
 		return command_usage("plan", "--warm: options, and nothing to plan");
 	if (!n) {

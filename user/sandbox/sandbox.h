@@ -48,12 +48,14 @@ int sandbox_run(const struct sandbox *sandbox, sandbox_work *work, void *ctx, vo
 int sandbox_or_here(const struct sandbox *sandbox, sandbox_work *work, void *ctx, void **bytes,
 		    size_t *len, struct pugmark_diag *diag);
 
-/* From here on the children of this process give way: to programs that run while a file is looked
- * through, whom that must not slow down. They have the scheduling policy SCHED_IDLE, and the disk
- * when nobody else wants it; but where nothing is left of the machine for two seconds, a small
- * share of it (nice 10), they and those that follow. Without CAP_SYS_NICE, which that takes, nice
- * 10 at once. */
+/* From here on the calling thread and the children of this process give way: to programs that run
+ * while a file is looked through, whom that must not slow down. They have the scheduling policy
+ * SCHED_IDLE, and the disk when nobody else wants it; but where nothing is left of the machine for
+ * two seconds, a small share of it (nice 10), they and those that follow. Without CAP_SYS_NICE,
+ * which that takes, the children have nice 10 at once, and the thread gives no way. */
 void sandbox_give_way(void);
+/* The thread that called it has its share again; the children go on giving way. */
+void sandbox_get_on(void);
 
 /* In the child. */
 bool sandbox_is_inside(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* way.h: the children of sandbox.h run at the lowest priority that the kernel has (SCHED_IDLE), if
- * sandbox_give_way() was called; one that gets next to no processor by that is let have a share. */
+ * sandbox_give_way() was called, and so does the thread that called it; whoever gets next to no
+ * processor by that is let have a share. */
 #ifndef USER_SANDBOX_WAY_H
 #define USER_SANDBOX_WAY_H
 
