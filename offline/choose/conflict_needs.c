@@ -55,8 +55,7 @@ static struct lift lift_of(const struct conflicts *ch, uint32_t block)
 
 static inline struct terminal lift_need(struct lift lift, struct terminal t)
 {
-	t.or_below |= lift.or_below;
-	return terminal_lift(t, lift.height, lift.call);
+	return terminal_lift_from(t, lift.height, lift.call, lift.or_below);
 }
 
 static bool need_range_differs(struct conflicts *ch, struct terminal t, struct lift lift,

@@ -40,16 +40,10 @@ static uint32_t lower_bound(const struct terminal_set *set, struct terminal term
 static bool join(struct terminal *into, struct terminal term)
 {
 	struct terminal old = *into;
-	if (into->depth == DEPTH_UNKNOWN || term.depth == DEPTH_UNKNOWN) {
-		into->depth = DEPTH_UNKNOWN;
-		into->or_below = false;
-	} else {
-		into->or_below |= term.or_below || into->depth != term.depth;
-		if (term.depth < into->depth)
-			into->depth = term.depth;
-	}
-	if (into->ret != term.ret)
-		into->ret = RET_UNKNOWN;
+	bool known = old.depth != DEPTH_UNKNOWN && term.depth != DEPTH_UNKNOWN;
+	int32_t least = term.depth < old.depth ? term.depth : old.depth;
+	bool or_below = known && (old.or_below || term.or_below || old.depth != term.depth);
+	*into = terminal_of(old.w, least, old.ret == term.ret ? old.ret : RET_UNKNOWN, or_below);
 	return !same_term(old, *into);
 }
 

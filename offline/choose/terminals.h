@@ -61,14 +61,21 @@ bool terminal_set_same(const struct terminal_set *a, const struct terminal_set *
 void terminal_set_range(const struct terminal_set *set, uint32_t w, uint32_t *from, uint32_t *to);
 
 /* @term of a callee as its caller sees it: @height is the caller's CFA minus the callee's, @call
- * the block of the call site. */
+ * the block of the call site; @or_below: the callee's frame may lie further below. */
+static inline struct terminal terminal_lift_from(struct terminal term, int32_t height,
+						 uint32_t call, bool or_below)
+{
+	int32_t depth;
+	bool known = term.depth != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
+	if (!known || __builtin_add_overflow(term.depth, height, &depth) || depth < 0)
+		depth = DEPTH_UNKNOWN;
+	return terminal_of(term.w, depth, term.ret == RET_SELF ? call : term.ret,
+			   (term.or_below | or_below) && depth != DEPTH_UNKNOWN);
+}
+
 static inline struct terminal terminal_lift(struct terminal term, int32_t height, uint32_t call)
 {
-	bool known = term.depth != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
-	if (!known || __builtin_add_overflow(term.depth, height, &term.depth) || term.depth < 0)
-		term.depth = DEPTH_UNKNOWN;
-	return terminal_of(term.w, term.depth, term.ret == RET_SELF ? call : term.ret,
-			   term.or_below && term.depth != DEPTH_UNKNOWN);
+	return terminal_lift_from(term, height, call, false);
 }
 
 /* Whether no frame can be that of both terms. */
