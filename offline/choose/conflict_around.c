@@ -13,7 +13,7 @@ bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 		return true;
 	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
-	bool top = false, blocks = conflict_shows_blocks(ch, block);
+	bool blocks = conflict_shows_blocks(ch, block);
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
 	push(ch, &ch->back, false);
@@ -33,8 +33,7 @@ bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 		if (conflict_spent(ch))
 			return false;
 		if (blk->call != CALL_NONE) {
-			ch->n_found = 0;
-			if (!conflict_call_first(ch, b, 0, &top) ||
+			if (!conflict_call_silent(ch, b) ||
 			    (blk->flags & (PROG_TAIL | PROG_NORETURN)))
 				continue;
 			called = true;

@@ -87,6 +87,16 @@ bool conflict_call_first(struct conflicts *ch, uint32_t block, uint32_t alt, boo
 	return callee->nullable;
 }
 
+bool conflict_call_silent(struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	ch->work += b->call == CALL_UNKNOWN;
+	if (b->call != CALL_DIRECT || !ch->sums[b->callee].known)
+		return true;
+	ch->work += ch->sums[b->callee].first.n;
+	return ch->sums[b->callee].nullable;
+}
+
 /* Adds the first terminals of one alternative, through all that is silent before them; returns
  * whether the function's exit can be reached in silence. */
 bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top)

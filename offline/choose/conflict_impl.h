@@ -42,6 +42,8 @@ int conflict_checked_init(struct conflicts *ch);
 bool conflict_distinguishable(struct conflicts *ch, struct terminal a, struct terminal b);
 /* Adds to ch->found what the call in @block shows first; returns whether it can show nothing. */
 bool conflict_call_first(struct conflicts *ch, uint32_t block, uint32_t alt, bool *top);
+/* Whether that call can show nothing; takes as much work. */
+bool conflict_call_silent(struct conflicts *ch, uint32_t block);
 /* Adds the first terminals of alternative @alt, from @node on; returns whether the function's exit
  * can be reached in silence. */
 bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top);

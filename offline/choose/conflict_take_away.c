@@ -220,35 +220,52 @@ static void reach_back(struct conflicts *ch, struct watch_ways *ways, uint32_t b
 }
 
 /* Walks back from the blocks given to reach_back(), not through the block of @r. Most of the time
- * goes to the nodes where it ends. */
+ * goes to the nodes where it ends, and a large part of all choosing is spent here: so what the loop
+ * needs is in variables of its own, and the rest of reach_back() is written out. */
 static void walk_back(struct conflicts *ch, const struct removal *r, struct watch_ways *ways)
 {
 	const uint32_t *pred_at = ch->pred_at, *preds = ch->preds;
+	const uint32_t *new_alts = ch->watch.new_alts;
 	const uint8_t *passed = ch->watch.passed;
+	uint8_t *starts = ways->starts, *nodes = ways->nodes;
+	uint32_t mask = ch->places_mask, block = r->block, q = r->q;
+	struct vec_u32 back = ch->back, some_starts = ways->some_starts,
+		       some_nodes = ways->some_nodes;
 	uint64_t steps = 0;
-	while (ch->back.n) {
-		uint8_t how = ch->back.at[--ch->back.n];
-		uint32_t b = ch->back.at[--ch->back.n], from = pred_at[b], to = pred_at[b + 1];
-		steps += to - from;
-		for (uint32_t p = from; p < to; p++) {
-			uint32_t pred = preds[p], place = conflict_place(ch, pred);
-			if (!(passed[place] & PASSED_NODE)) {
-				if (pred != r->block)
-					reach_back(ch, ways, pred, how);
-				continue;
+	bool ok = true;
+	while (back.n && ok) {
+		uint8_t how = back.at[--back.n];
+		uint32_t b = back.at[--back.n], p = pred_at[b], n = pred_at[b + 1] - p;
+		steps += n;
+		ok = VEC_RESERVE(&back, 2 * n) && VEC_RESERVE(&some_starts, n) &&
+		     VEC_RESERVE(&some_nodes, n);
+		for (uint32_t end = ok ? p + n : p; p < end; p++) {
+			uint32_t pred = preds[p], place = pred & mask;
+			uint8_t next = how;
+			if (passed[place] & PASSED_NODE) {
+				uint8_t before = nodes[place];
+				nodes[place] = before | how;
+				if (before)
+					continue; /* how does not matter to what is behind it */
+				some_nodes.at[some_nodes.n++] = pred;
+				if (!(passed[place] & PASSED_IN_SILENCE))
+					continue;
+				next = new_alts[place] == q ? REACHED_ITSELF : REACHED_BEHIND;
 			}
-			uint8_t *reached = &ways->nodes[place];
-			bool before = *reached;
-			*reached |= how;
-			if (before)
-				continue; /* how does not matter to what is behind it */
-			push(ch, &ways->some_nodes, pred);
-			if (pred != r->block && passed[place] & PASSED_IN_SILENCE)
-				reach_back(ch, ways, pred,
-					   is_new_alt(ch, r, pred) ? REACHED_ITSELF
-								   : REACHED_BEHIND);
+			uint8_t reached = starts[place];
+			if (pred == block || reached & next)
+				continue;
+			if (!reached)
+				some_starts.at[some_starts.n++] = pred;
+			starts[place] = reached | next;
+			back.at[back.n++] = pred;
+			back.at[back.n++] = next;
 		}
 	}
+	ch->failed |= !ok;
+	ch->back = back;
+	ways->some_starts = some_starts;
+	ways->some_nodes = some_nodes;
 	ch->steps += steps;
 	ch->work += steps;
 }

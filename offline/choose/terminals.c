@@ -19,21 +19,15 @@ static bool same_term(struct terminal a, struct terminal b)
 	return a.w == b.w && a.depth == b.depth && a.ret == b.ret && a.or_below == b.or_below;
 }
 
-/* The order of joined terminals, and what counts as one of them. */
-static int compare_keys(struct terminal a, struct terminal b, bool rets_apart)
+/* What joined terminals are ordered by, and what counts as one of them. */
+static uint64_t key_of(struct terminal t, bool rets_apart)
 {
-	if (a.w != b.w)
-		return a.w < b.w ? -1 : 1;
-	if (!(rets_apart || a.w == TERMINAL_ANY_ENTRY) || a.ret == b.ret)
-		return 0;
-	return a.ret < b.ret ? -1 : 1;
+	return (uint64_t)t.w << 32 | (rets_apart || t.w == TERMINAL_ANY_ENTRY ? t.ret : 0);
 }
 
-static uint32_t lower_bound(const struct terminal_set *set, struct terminal term)
+static uint32_t lower_bound(const struct terminal_set *set, uint64_t key)
 {
-	uint32_t lo = SEARCH_FIRST_NOT(0, set->n, i,
-				       compare_keys(set->terms[i], term, set->rets_apart) < 0);
-	return lo;
+	return SEARCH_FIRST_NOT(0, set->n, i, key_of(set->terms[i], set->rets_apart) < key);
 }
 
 /* Makes @into stand for @term as well; returns whether it changed. */
@@ -67,10 +61,19 @@ static bool set_top(struct terminal_set *set)
 	return true;
 }
 
+static bool is_key_at(const struct terminal_set *set, uint32_t at, uint64_t key)
+{
+	return at < set->n && key_of(set->terms[at], set->rets_apart) == key;
+}
+
 static bool add_joined(struct terminal_set *set, struct terminal term)
 {
-	uint32_t at = lower_bound(set, term);
-	if (at < set->n && !compare_keys(set->terms[at], term, set->rets_apart))
+	uint64_t key = key_of(term, set->rets_apart);
+	uint32_t at = set->last + 1;
+	if (!is_key_at(set, at, key))
+		at = lower_bound(set, key);
+	set->last = at;
+	if (is_key_at(set, at, key))
 		return join(&set->terms[at], term);
 	if (set->n == TERMINAL_SET_MAX || !grow(set))
 		return set_top(set);
@@ -82,7 +85,9 @@ static bool add_joined(struct terminal_set *set, struct terminal term)
 
 static int by_key(const void *a, const void *b)
 {
-	return compare_keys(*(const struct terminal *)a, *(const struct terminal *)b, true);
+	uint64_t x = key_of(*(const struct terminal *)a, true);
+	uint64_t y = key_of(*(const struct terminal *)b, true);
+	return x < y ? -1 : x > y;
 }
 
 static void become_joined(struct terminal_set *set)
@@ -90,7 +95,8 @@ static void become_joined(struct terminal_set *set)
 	qsort(set->terms, set->n, sizeof(*set->terms), by_key);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < set->n; i++)
-		if (kept && !compare_keys(set->terms[kept - 1], set->terms[i], set->rets_apart))
+		if (kept && key_of(set->terms[kept - 1], set->rets_apart) ==
+				    key_of(set->terms[i], set->rets_apart))
 			join(&set->terms[kept - 1], set->terms[i]);
 		else
 			set->terms[kept++] = set->terms[i];
@@ -132,7 +138,7 @@ void terminal_set_range(const struct terminal_set *set, uint32_t w, uint32_t *fr
 	*to = set->n;
 	if (!set->joined)
 		return;
-	*from = lower_bound(set, (struct terminal){.w = w});
+	*from = lower_bound(set, (uint64_t)w << 32);
 	*to = *from;
 	while (*to < set->n && set->terms[*to].w == w)
 		++*to;

@@ -48,6 +48,7 @@ static inline struct terminal terminal_of(uint32_t w, int32_t depth, uint32_t re
 struct terminal_set {
 	struct terminal *terms; /* heap, owned by the set */
 	uint32_t n, cap;
+	uint32_t last; /* joined: where the last one was added; most come in order */
 	bool joined, top;
 	bool rets_apart; /* joined: one terminal for each witness and return */
 };
