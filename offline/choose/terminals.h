@@ -66,12 +66,16 @@ void terminal_set_range(const struct terminal_set *set, uint32_t w, uint32_t *fr
 static inline struct terminal terminal_lift_from(struct terminal term, int32_t height,
 						 uint32_t call, bool or_below)
 {
+	uint32_t words[3];
 	int32_t depth;
-	bool known = term.depth != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
-	if (!known || __builtin_add_overflow(term.depth, height, &depth) || depth < 0)
+	memcpy(words, &term, sizeof(words)); /* read as terminal_of() writes them */
+	uint32_t ret = words[2] & RET_SELF;
+	bool below = words[2] >> 31 | or_below;
+	bool known = (int32_t)words[1] != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
+	if (!known || __builtin_add_overflow((int32_t)words[1], height, &depth) || depth < 0)
 		depth = DEPTH_UNKNOWN;
-	return terminal_of(term.w, depth, term.ret == RET_SELF ? call : term.ret,
-			   (term.or_below | or_below) && depth != DEPTH_UNKNOWN);
+	return terminal_of(words[0], depth, ret == RET_SELF ? call : ret,
+			   below && depth != DEPTH_UNKNOWN);
 }
 
 static inline struct terminal terminal_lift(struct terminal term, int32_t height, uint32_t call)
