@@ -20,7 +20,7 @@ bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 	for (bool first = true; ch->back.n; first = false) {
 		bool called = ch->back.at[--ch->back.n];
 		uint32_t b = ch->back.at[--ch->back.n];
-		const struct prog_block *blk = &ch->prog->blocks[b];
+		const struct hop *hop = &ch->hops[b];
 		if (b == block && (called || (blocks && !first)))
 			return false;
 		uint32_t place = conflict_place(ch, b);
@@ -29,17 +29,17 @@ bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 		if (!first)
 			seen[called][place] = stamp;
 		ch->steps++;
-		ch->work += 1 + blk->n_succ;
+		ch->work += 1 + hop->n_succ;
 		if (conflict_spent(ch))
 			return false;
-		if (blk->call != CALL_NONE) {
+		if (hop->is_node && ch->prog->blocks[b].call != CALL_NONE) {
 			if (!conflict_call_silent(ch, b) ||
-			    (blk->flags & (PROG_TAIL | PROG_NORETURN)))
+			    (ch->prog->blocks[b].flags & (PROG_TAIL | PROG_NORETURN)))
 				continue;
 			called = true;
 		}
-		for (uint32_t i = 0; i < blk->n_succ; i++) {
-			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+		for (uint32_t i = 0; i < hop->n_succ; i++) {
+			push(ch, &ch->back, ch->prog->succs[hop->succ + i]);
 			push(ch, &ch->back, called);
 		}
 	}

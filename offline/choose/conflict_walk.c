@@ -24,33 +24,35 @@ static void reach(struct conflicts *ch, uint32_t start, struct vec_u32 *out, boo
 	bool ok = VEC_PUSH(&walk, start);
 	while (walk.n && ok) {
 		uint32_t b = walk.at[--walk.n];
-		if (seen[b & mask] == stamp)
-			continue;
-		seen[b & mask] = stamp;
-		steps++;
-		const struct hop *hop = &hops[b];
-		if (conflict_is_node(ch, b)) {
-			ok = VEC_PUSH(&found, b);
-			continue;
+		while (seen[b & mask] != stamp) {
+			seen[b & mask] = stamp;
+			steps++;
+			const struct hop *hop = &hops[b];
+			if (conflict_is_node(ch, b)) {
+				ok = VEC_PUSH(&found, b);
+				break;
+			}
+			if (hop->flags & HOP_RET) {
+				ok = *exit_seen || VEC_PUSH(&found, NODE_EXIT);
+				*exit_seen = true;
+				break;
+			}
+			uint32_t n = hop->n_succ;
+			if (n > 1) {
+				uint32_t *fan = &seen_fan[alike[b] & mask];
+				if (*fan == stamp)
+					break;
+				*fan = stamp;
+			}
+			work += n;
+			if (!n || !(ok = VEC_RESERVE(&walk, n)))
+				break;
+			const uint32_t *succs = all_succs + hop->succ;
+			for (uint32_t i = 0; i < n - 1; i++)
+				if (seen[succs[i] & mask] != stamp)
+					walk.at[walk.n++] = succs[i];
+			b = succs[n - 1]; /* the last is walked at once */
 		}
-		if (hop->flags & HOP_RET) {
-			ok = *exit_seen || VEC_PUSH(&found, NODE_EXIT);
-			*exit_seen = true;
-			continue;
-		}
-		uint32_t n = hop->n_succ;
-		if (n > 1) {
-			uint32_t *fan = &seen_fan[alike[b] & mask];
-			if (*fan == stamp)
-				continue;
-			*fan = stamp;
-		}
-		work += n;
-		ok = VEC_RESERVE(&walk, n);
-		const uint32_t *succs = all_succs + hop->succ;
-		for (uint32_t i = 0; i < n && ok; i++)
-			if (seen[succs[i] & mask] != stamp)
-				walk.at[walk.n++] = succs[i];
 	}
 	ch->failed |= !ok;
 	ch->walk = walk;
