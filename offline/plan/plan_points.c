@@ -45,14 +45,15 @@ static uint32_t next_after(const struct pieces *p, uint32_t block)
 	return PUGMARK_NONE;
 }
 
-static void find_next(struct pieces *p)
+/* Edges do not leave a function: so each is gone over again by itself. */
+static void find_next(struct pieces *p, const struct prog_func *f)
 {
-	for (uint32_t b = 0; b < p->prog->n_blocks; b++)
-		p->next_of[b] = p->node_of[b] ? p->node_of[b] : PUGMARK_NONE;
 	bool grew = true;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		p->next_of[b] = p->node_of[b] ? p->node_of[b] : PUGMARK_NONE;
 	while (grew) {
 		grew = false;
-		for (uint32_t b = p->prog->n_blocks; b-- > 0;) {
+		for (uint32_t b = f->block + f->n_blocks; b-- > f->block;) {
 			if (p->next_of[b] != PUGMARK_NONE)
 				continue;
 			p->next_of[b] = next_after(p, b);
@@ -75,18 +76,17 @@ static bool comes_after(struct pieces *p, uint32_t block, uint32_t last)
 }
 
 /* Finds the last node for blocks in endless loops, or after which a thread cannot go on. */
-static void find_last(struct pieces *p)
+static void find_last(struct pieces *p, const struct prog_func *f)
 {
 	const struct program *prog = p->prog;
-	for (uint32_t b = 0; b < prog->n_blocks; b++)
+	bool news = f->n_blocks > 0;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
 		p->last_of[b] = LAST_UNSEEN;
-	for (uint32_t f = 0; f < prog->n_funcs; f++)
-		if (prog->funcs[f].n_blocks)
-			comes_after(p, prog->funcs[f].block, 0);
-	bool news = true;
+	if (news)
+		comes_after(p, f->block, 0);
 	while (news) {
 		news = false;
-		for (uint32_t b = 0; b < prog->n_blocks; b++) {
+		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 			uint32_t last = p->node_of[b] ? p->node_of[b] : p->last_of[b];
 			if (last == LAST_UNSEEN)
 				continue;
@@ -250,8 +250,10 @@ int plan_points(const struct program *program, const struct pugmark_model *model
 	p.bucket = calloc(N_BUCKETS, sizeof(*p.bucket));
 	bool room = p.next_of && p.last_of && p.bucket;
 	if (room) {
-		find_next(&p);
-		find_last(&p);
+		for (uint32_t f = 0; f < program->n_funcs; f++) {
+			find_next(&p, &program->funcs[f]);
+			find_last(&p, &program->funcs[f]);
+		}
 		room = make_pieces(&p);
 	}
 	free(p.next_of);
