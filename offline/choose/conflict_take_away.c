@@ -419,12 +419,16 @@ static bool entry_holds(struct conflicts *ch, const struct removal *r)
 	return conflict_decision_holds(ch, d);
 }
 
+static void clear_flags(uint8_t *flags, const uint32_t *at, uint32_t n, uint32_t mask)
+{
+	for (uint32_t i = 0; i < n; i++)
+		flags[at[i] & mask] = 0;
+}
+
 static void clear(struct conflicts *ch, struct watch_ways *ways)
 {
-	for (uint32_t i = 0; i < ways->some_starts.n; i++)
-		ways->starts[conflict_place(ch, ways->some_starts.at[i])] = 0;
-	for (uint32_t i = 0; i < ways->some_nodes.n; i++)
-		ways->nodes[conflict_place(ch, ways->some_nodes.at[i])] = 0;
+	clear_flags(ways->starts, ways->some_starts.at, ways->some_starts.n, ch->places_mask);
+	clear_flags(ways->nodes, ways->some_nodes.at, ways->some_nodes.n, ch->places_mask);
 	ways->some_starts.n = ways->some_nodes.n = 0;
 }
 
@@ -451,8 +455,10 @@ static bool holds_without(struct conflicts *ch, struct removal *r)
 	for (uint32_t i = 0; i < nodes->n; i++)
 		if (!node_holds(ch, r, nodes->at[i], stamp))
 			return false;
-	for (uint32_t i = 0; i < nodes->n; i++)
-		w->held[conflict_place(ch, nodes->at[i])] |= HELD_DECISIONS | HELD_FOLLOW;
+	uint8_t *held = w->held;
+	uint32_t mask = ch->places_mask;
+	for (uint32_t i = 0, n = nodes->n; i < n; i++)
+		held[nodes->at[i] & mask] |= HELD_DECISIONS | HELD_FOLLOW;
 	if (w->ours.starts[first])
 		w->held[first] |= HELD_ENTRY;
 	return true;
