@@ -189,6 +189,11 @@ static int finish(struct plan_builder *b, struct pugmark_plan **out)
 	err = add_unresolved(b);
 	if (err)
 		return err;
+	if (b->spent) {
+		program_free(*b->spent);
+		*b->spent = NULL;
+		b->prog = NULL;
+	}
 	size_t len = plan_encoded_bytes(p);
 	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
@@ -237,19 +242,15 @@ uint32_t plan_count_sites(const struct program *program, const struct choice *ch
 	return n;
 }
 
-int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
-	       const struct pugmark_model *model, struct pugmark_plan **out)
-{
-	return plan_build_mapped(program, choice, mode, model, NULL, out);
-}
-
-int plan_build_mapped(const struct program *program, const struct choice *choice,
-		      enum plan_mode mode, const struct pugmark_model *model, uint32_t *node_of,
-		      struct pugmark_plan **out)
+/* As plan_build_mapped(); @spent: &@program, if that may be freed. */
+static int build(const struct program *program, const struct choice *choice, enum plan_mode mode,
+		 const struct pugmark_model *model, uint32_t *node_of, struct program **spent,
+		 struct pugmark_plan **out)
 {
 	struct plan_builder b;
 	int err = builder_init(&b, program, choice, model);
 	if (!err) {
+		b.spent = spent;
 		b.plan.mode = mode;
 		b.plan.n_funcs = program->n_funcs;
 		b.plan.expected_cost_ns = choice_cost(program, choice);
@@ -269,4 +270,23 @@ int plan_build_mapped(const struct program *program, const struct choice *choice
 	}
 	builder_deinit(&b);
 	return err;
+}
+
+int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
+	       const struct pugmark_model *model, struct pugmark_plan **out)
+{
+	return build(program, choice, mode, model, NULL, NULL, out);
+}
+
+int plan_build_mapped(const struct program *program, const struct choice *choice,
+		      enum plan_mode mode, const struct pugmark_model *model, uint32_t *node_of,
+		      struct pugmark_plan **out)
+{
+	return build(program, choice, mode, model, node_of, NULL, out);
+}
+
+int plan_build_last(struct program **program, const struct choice *choice, enum plan_mode mode,
+		    const struct pugmark_model *model, struct pugmark_plan **out)
+{
+	return build(*program, choice, mode, model, NULL, program, out);
 }

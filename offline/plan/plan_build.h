@@ -12,6 +12,11 @@
  * no operands. */
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
 	       const struct pugmark_model *model, struct pugmark_plan **out);
+/* The same, with the last use of *@program: it is freed, and NULL, before the plan takes its
+ * memory.
+ */
+int plan_build_last(struct program **program, const struct choice *choice, enum plan_mode mode,
+		    const struct pugmark_model *model, struct pugmark_plan **out);
 /* How many sites the plan would have: one for each mark. */
 uint32_t plan_count_sites(const struct program *program, const struct choice *choice);
 /* The same as plan_build(); @node_of[block of the program] is set to its node, or 0 where it has

@@ -10,6 +10,7 @@
 struct plan_builder {
 	struct conflicts ch; /* only asked for alternatives */
 	const struct program *prog;
+	struct program **spent; /* freed when it has been read, or NULL */
 	const struct choice *choice;
 	const struct pugmark_model *model;
 	struct pugmark_plan plan;

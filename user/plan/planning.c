@@ -305,7 +305,7 @@ static int plan(struct planner *p)
 	if (err)
 		return failed(p, err);
 	say(p, "writing the plan");
-	err = plan_build(p->program, &choice, p->o->mode, p->model, &p->out->plan);
+	err = plan_build_last(&p->program, &choice, p->o->mode, p->model, &p->out->plan);
 	choice_deinit(&choice);
 	if (err)
 		return failed(p, err);
