@@ -14,9 +14,10 @@ void terminal_set_free(struct terminal_set *set)
 	*set = (struct terminal_set){0};
 }
 
-static bool same_term(struct terminal a, struct terminal b)
+/* All of a terminal's bytes are its fields'. */
+static bool same_term(const struct terminal *a, const struct terminal *b)
 {
-	return a.w == b.w && a.depth == b.depth && a.ret == b.ret && a.or_below == b.or_below;
+	return !memcmp(a, b, sizeof(*a));
 }
 
 /* What joined terminals are ordered by, and what counts as one of them. */
@@ -30,15 +31,17 @@ static uint32_t lower_bound(const struct terminal_set *set, uint64_t key)
 	return SEARCH_FIRST_NOT(0, set->n, i, key_of(set->terms[i], set->rets_apart) < key);
 }
 
-/* Makes @into stand for @term as well; returns whether it changed. */
+/* Makes @into stand for @term as well; returns whether it changed, which it seldom does. */
 static bool join(struct terminal *into, struct terminal term)
 {
-	struct terminal old = *into;
-	bool known = old.depth != DEPTH_UNKNOWN && term.depth != DEPTH_UNKNOWN;
-	int32_t least = term.depth < old.depth ? term.depth : old.depth;
-	bool or_below = known && (old.or_below || term.or_below || old.depth != term.depth);
-	*into = terminal_of(old.w, least, old.ret == term.ret ? old.ret : RET_UNKNOWN, or_below);
-	return !same_term(old, *into);
+	bool known = into->depth != DEPTH_UNKNOWN && term.depth != DEPTH_UNKNOWN;
+	int32_t least = term.depth < into->depth ? term.depth : into->depth;
+	uint32_t ret = into->ret == term.ret ? term.ret : RET_UNKNOWN;
+	bool or_below = known && (into->or_below || term.or_below || into->depth != term.depth);
+	if (least == into->depth && ret == into->ret && or_below == into->or_below)
+		return false;
+	*into = terminal_of(into->w, least, ret, or_below);
+	return true;
 }
 
 static bool grow(struct terminal_set *set)
@@ -111,7 +114,7 @@ bool terminal_set_add(struct terminal_set *set, struct terminal term)
 	if (set->joined)
 		return add_joined(set, term);
 	for (uint32_t i = 0; i < set->n; i++)
-		if (same_term(set->terms[i], term))
+		if (same_term(&set->terms[i], &term))
 			return false;
 	if (set->n == TERMINAL_SET_EXACT) {
 		become_joined(set);
@@ -128,7 +131,7 @@ bool terminal_set_same(const struct terminal_set *a, const struct terminal_set *
 {
 	bool same = a->n == b->n && a->joined == b->joined && a->top == b->top;
 	for (uint32_t i = 0; same && i < a->n; i++)
-		same = same_term(a->terms[i], b->terms[i]);
+		same = same_term(&a->terms[i], &b->terms[i]);
 	return same;
 }
 
