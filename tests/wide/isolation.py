@@ -73,6 +73,15 @@ def lay_over(root, scratch, writable=()):
         os.makedirs("/run/lock")
 
 
+def parent_of(pid):
+    """The process that has started @pid, or 0 if that has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
 def processes_here():
     """Those of our namespace of the network, but this one and what it descends from."""
     ours = os.readlink("/proc/self/ns/net")
@@ -81,8 +90,7 @@ def processes_here():
     spared = {os.getpid()}
     at = os.getpid()
     while at > 1:
-        with open(f"/proc/{at}/stat") as f:
-            at = int(f.read().rsplit(")", 1)[1].split()[1])
+        at = parent_of(at)
         spared.add(at)
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -92,10 +100,10 @@ def processes_here():
             pass
 
 
-def end_all():
-    """Ends what is left, by pid."""
+def end_all(spare=()):
+    """Ends what is left, by pid, but for @spare and what these have started."""
     for _ in range(5):
-        left = list(processes_here())
+        left = [pid for pid in processes_here() if not {pid, parent_of(pid)} & {*spare}]
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -33,17 +33,23 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "USER": "nobody", "LOGNAME": "nobody", "
                "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"}
 
 
-class Run:
-    """One run: what can be seen of it."""
+def processor_seconds():
+    """What processes that this one has started and that have ended took of a processor."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
-    def __init__(self, folder, before, binary, args, stdin, seconds, qemu=False):
+
+class Run:
+    """One run: what can be seen of it. One that is not done in time is ended, with all that runs here but @spare."""
+
+    def __init__(self, folder, before, binary, args, stdin, seconds, qemu=False, spare=()):
         at = f"{folder}/work"
         shutil.rmtree(at, ignore_errors=True)
         work.fill(at, isolation.NOBODY)
         variables = [f"{k}={v}" for k, v in {**ENVIRONMENT, "XDG_CACHE_HOME": f"{folder}/cache"}.items()]
         # QEMU hands the environment on the other way round.
         command = ["env", "-i", *(variables[::-1] if qemu else variables), *before, binary, *args]
-        began = time.monotonic()
+        began, used = time.monotonic(), processor_seconds()
         with open(f"{at}/{stdin}" if stdin else os.devnull, "rb") as given:
             process = subprocess.Popen(
                 command, cwd=at, stdin=given, start_new_session=True,
@@ -54,11 +60,16 @@ class Run:
                 self.out, self.err = process.communicate(timeout=seconds)
                 self.status = process.returncode
             except subprocess.TimeoutExpired:
-                isolation.end_all()
+                isolation.end_all(spare)
                 self.out, self.err = process.communicate()
                 self.status = None
         self.ms = (time.monotonic() - began) * 1000
+        self.busy_seconds = processor_seconds() - used
         self.made = self.files(at)
+
+    def stood_still(self, seconds):
+        """Whether a run that was ended after @seconds has waited, where one that is only slow computes."""
+        return self.busy_seconds < seconds / 10
 
     @staticmethod
     def files(at):
@@ -91,9 +102,9 @@ class Program:
         os.chmod(self.binary, 0o755)
         self.details = []
 
-    def run(self, before=(), seconds=RUN_SECONDS, qemu=False):
+    def run(self, before=(), seconds=RUN_SECONDS, qemu=False, spare=()):
         before = [*before] if qemu else [*isolation.as_nobody(), "setarch", "-R", *before]
-        return Run(self.folder, before, self.binary, self.args, self.stdin, seconds, qemu)
+        return Run(self.folder, before, self.binary, self.args, self.stdin, seconds, qemu, spare)
 
     def choose_work(self):
         best = None
@@ -135,21 +146,25 @@ class Program:
         return changed if self.steady else None
 
     def attached(self):
-        """By a recorder that waits for whoever runs the copy."""
+        """By a recorder that waits for whoever runs the copy. Whether there is more to be tried."""
         recorder = recorded.Recorder(self.binary, f"{self.folder}/rec")
-        again = self.run()
+        again = self.run(spare=(recorder.process.pid,))
         status = recorder.end()
         if status not in (0, 3):
-            return self.say("FAILED", f"record: status {status}: {recorder.said()}")
+            self.say("FAILED", f"record: status {status}: {recorder.said()}")
+            return True
         self.row["recorded_ms"] = f"{again.ms:.0f}"
         if float(self.row["plain_ms"]) >= 50:
             self.row["slowdown"] = f"{again.ms / float(self.row['plain_ms']):.2f}"
+        if not recorded.gaps_of(f"{self.folder}/rec", self.row):
+            self.say("FAILED")
+        elif again.status is None and not again.stood_still(RUN_SECONDS):
+            self.say("gaps" if self.row["gaps"] else "slow", f"not done under probes after {RUN_SECONDS} s")
+            return False
         changed = self.change_by_probes(again)
         if changed or (again.status or 0) < 0 <= (self.first.status or 0):
             self.say("HARM", changed or f"died of signal {-again.status}")
-        if not recorded.gaps_of(f"{self.folder}/rec", self.row):
-            self.say("FAILED")
-        return None
+        return True
 
     def launched(self, layout, to, *modes):
         """One run that the recorder itself starts, by the plans of @modes at once."""
@@ -216,7 +231,8 @@ class Program:
             raise packages.Skip("cannot be planned")
         self.choose_work()
         self.plain()
-        self.attached()
+        if not self.attached():
+            return
         gaps = self.twin()
         if self.row.get("gaps"):
             self.say("gaps")
