@@ -239,6 +239,18 @@ void ask_callback(const struct parser *p, const struct lookahead *la, struct can
 	candidate_add(set, &c);
 }
 
+bool callback_is_innermost(const struct parser *p, const struct lookahead *la, uint64_t *cfa)
+{
+	struct candidates set = {.n = 0};
+	ask_callback(p, la, &set);
+	const struct candidate *c = &set.at[0];
+	if (set.n != 1 || c->cause != CAUSE_CALLBACK || c->callback.kind != BY_CALL ||
+	    c->callback.n != p->n)
+		return false;
+	*cfa = c->callback.la.cfa;
+	return *cfa;
+}
+
 /* The function was entered during the call that the innermost of the first @n frames is in. */
 static void take_open_call(struct parser *p, struct lookahead *la, uint32_t n)
 {
@@ -275,6 +287,7 @@ enum commit commit_callback(struct parser *p, struct lookahead *la, const struct
 	*la = c->callback.la;
 	switch ((enum callback_kind)c->callback.kind) {
 	case BY_CALL:
+		put_aside_note(p, la->e, la->cfa);
 		parser_end_frames(p, c->callback.n);
 		*first = c->callback.alt;
 		break;

@@ -29,6 +29,7 @@ static const struct question {
 	{IN_STEP, ONE(INJECTED), ask_injected, commit_injected},
 	{ANYWHERE, ONE(SWITCH) | ONE(NEW_STACK), ask_switch, commit_switch},
 	{IN_STEP, ONE(CALLBACK) | ONE(OUTSIDE), ask_callback, commit_callback},
+	{IN_STEP, ONE(PUT_ASIDE), ask_put_aside, commit_put_aside},
 	{IN_STEP, ONE(BOTTOM), ask_bottom, commit_bottom},
 	{IN_STEP, ONE(PROGRAM), ask_program, commit_program},
 	{IN_STEP, ONE(UNWINDING), ask_unwinding, commit_unwinding},
@@ -60,6 +61,9 @@ static const uint16_t stronger_than[N_CAUSES] = {
 	[CAUSE_NEW_STACK] = ONE(MOVED),
 	[CAUSE_CALLBACK] = ONE(MOVED),
 	[CAUSE_OUTSIDE] = ONE(MOVED),
+	/* The innermost call that the stack shows is of another line of execution, or frames inside
+	 * of it can have been left in no other way. */
+	[CAUSE_PUT_ASIDE] = ONE(CALLBACK) | ONE(OUTSIDE) | ONE(MOVED),
 	[CAUSE_BOTTOM] = ONE(MOVED),
 	[CAUSE_PROGRAM] = ONE(MOVED),
 	/* That stacks may have moved is a reason only where there is no other. */

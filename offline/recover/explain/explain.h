@@ -45,6 +45,10 @@ enum cause {
 	CAUSE_CALLBACK,
 	/* The same where the stack shows no such call. */
 	CAUSE_OUTSIDE,
+	/* The same, out of a call in progress further out than the one that the thread was in, or
+	 * of another line of execution: code that is not traced has left frames inside of it, or
+	 * copies what is on the stack away and other contents into its place. */
+	CAUSE_PUT_ASIDE,
 	/* The first function on the stack has returned to a place in one of ours that no call led
 	 * from; the grammar leads to the event from there. */
 	CAUSE_BOTTOM,
@@ -102,6 +106,11 @@ struct candidate {
 			struct lookahead la;
 			const struct settling *how;
 		} callback;
+		/* put_aside.c: kept context @context, PUGMARK_NONE: the current one; of its frames
+		 * the first @n are open then. */
+		struct {
+			uint32_t context, n;
+		} aside;
 		/* unwinding.c: see struct unwinding. */
 		struct unwinding {
 			uint32_t n;    /* frames that survive */
@@ -157,6 +166,8 @@ ask_fn ask_switch; /* and new stack */
 commit_fn commit_switch;
 ask_fn ask_callback; /* and outside */
 commit_fn commit_callback;
+ask_fn ask_put_aside;
+commit_fn commit_put_aside;
 ask_fn ask_bottom;
 commit_fn commit_bottom;
 ask_fn ask_program;
@@ -184,6 +195,12 @@ commit_fn *cause_commit(const struct candidate *c);
  * @settled (enum settled): how far it is known what that was. */
 void parser_open_over(struct parser *parser, const struct lookahead *la, uint8_t settled,
 		      uint64_t sp, uint8_t cause);
+
+/* callback.c: whether the stack explains the event as a callback out of the call that the innermost
+ * open frame is in: then in *@cfa the CFA of what that call has made. */
+bool callback_is_innermost(const struct parser *parser, const struct lookahead *la, uint64_t *cfa);
+/* put_aside.c: keeps what the snapshot of the event, a callback, has from @cfa on outwards. */
+void put_aside_note(struct parser *parser, const struct pugmark_witness_event *event, uint64_t cfa);
 
 /* unwinding.c: how the frames inside of the first @n were left. @sure: false if calls that no event
  * told of were in progress inside of them. */

@@ -76,7 +76,7 @@ bool parser_settle_elsewhere(struct parser *p, const struct pugmark_witness_even
 	if (!stacks_can_leave(p))
 		return false;
 	for (uint32_t i = p->n_contexts; i-- > 0;) {
-		if (!reaches(e, p->contexts[i].low))
+		if (p->contexts[i].aside || !reaches(e, p->contexts[i].low))
 			continue;
 		struct parser there = context_view(p, &p->contexts[i]);
 		if (!settles(&there, e, &how))

@@ -110,7 +110,7 @@ static bool lies_in(const struct parser *p, uint32_t i, const struct lookahead *
 static bool goes_on_in(const struct parser *p, uint32_t i, const struct lookahead *la,
 		       struct candidate *c)
 {
-	if (!lies_in(p, i, la))
+	if (p->contexts[i].aside || !lies_in(p, i, la))
 		return false;
 	struct parser there = context_view(p, &p->contexts[i]);
 	if (parser_is_another(&there, la->e) || !context_frames_intact(&there, la->e))
@@ -171,7 +171,7 @@ void parser_forget_overwritten(struct parser *p, const struct lookahead *la,
 	if (p->n_contexts <= end || !may_be_elsewhere(p, la))
 		return;
 	for (uint32_t i = p->n_contexts; i-- > end;) {
-		if (!p->contexts[i].id || !lies_in(p, i, la))
+		if (!p->contexts[i].id || p->contexts[i].aside || !lies_in(p, i, la))
 			continue;
 		struct parser there = context_view(p, &p->contexts[i]);
 		if (context_frames_intact(&there, la->e))

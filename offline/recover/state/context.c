@@ -58,12 +58,23 @@ void context_free(struct context *c)
 {
 	free(c->stack);
 	free(c->interruptions);
+	free(c->held);
 }
 
 void parser_forget_contexts(struct parser *p)
 {
 	while (p->n_contexts)
 		context_free(&p->contexts[--p->n_contexts]);
+	p->n_aside = 0;
+}
+
+struct held_words *held_words_copy(const struct held_words *from)
+{
+	size_t bytes = sizeof(*from) + from->n * sizeof(*from->at);
+	struct held_words *to = malloc(bytes);
+	if (to)
+		memcpy(to, from, bytes);
+	return to;
 }
 
 static bool copy_context(struct context *to, const struct context *from)
@@ -73,6 +84,7 @@ static bool copy_context(struct context *to, const struct context *from)
 	to->cap_interruptions = from->n_interruptions + 1;
 	to->stack = malloc(to->cap * sizeof(*to->stack));
 	to->interruptions = malloc(to->cap_interruptions * sizeof(*to->interruptions));
+	to->held = from->held ? held_words_copy(from->held) : NULL;
 	if (to->stack && from->n)
 		memcpy(to->stack, from->stack, from->n * sizeof(*to->stack));
 	if (to->interruptions && from->n_interruptions)
@@ -106,6 +118,7 @@ struct context context_take(struct parser *p, uint32_t i)
 	struct context c = p->contexts[i];
 	memmove(&p->contexts[i], &p->contexts[i + 1], (p->n_contexts - i - 1) * sizeof(c));
 	p->n_contexts--;
+	p->n_aside -= c.aside;
 	return c;
 }
 
@@ -152,6 +165,7 @@ void context_keep(struct parser *p, struct context *left)
 	}
 	note_span(left);
 	p->contexts[p->n_contexts++] = *left;
+	p->n_aside += left->aside;
 }
 
 /* A stack is used again, from its first frame on: what was left on it is no more. */
@@ -159,7 +173,7 @@ void context_drop_overwritten(struct parser *p, uint64_t cfa)
 {
 	for (uint32_t i = p->n_contexts; cfa && i-- > 0;) {
 		const struct context *kept = &p->contexts[i];
-		if (!kept->id || (kept->bottom ? kept->bottom : kept->high) != cfa)
+		if (!kept->id || kept->aside || (kept->bottom ? kept->bottom : kept->high) != cfa)
 			continue;
 		struct context gone = context_take(p, i);
 		context_free(&gone);

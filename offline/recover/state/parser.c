@@ -66,6 +66,7 @@ void parser_free(struct parser *p)
 	free(p->stack);
 	free(p->interruptions);
 	free(p->own_notes.settling);
+	free(p->seen);
 	free(p->out);
 	free(p);
 }
@@ -83,6 +84,7 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->shortcuts = NULL;
 	p->out = NULL;
 	p->n_out = p->cap_out = 0;
+	p->seen = NULL;
 	p->own_notes = (struct notes){.failed = parent->notes->failed};
 	p->notes = &p->own_notes;
 	p->gaps = 0;

@@ -86,6 +86,16 @@ struct interruption {
 	};
 };
 
+/* What lay on a stack from the frame of a call's callee on outwards, when code that is not traced
+ * called back out of that call: words as a snapshot has them. */
+#define HELD_WORDS_MAX 256
+struct held_words {
+	uint64_t addr;	  /* of at[0]: the callee's CFA */
+	uint32_t context; /* the number of the stack */
+	uint32_t n;
+	uint64_t at[];
+};
+
 /* A stack that the thread has left: what of the parser is that stack's, kept as it was. */
 struct context {
 	struct frame *stack;
@@ -97,6 +107,9 @@ struct context {
 	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
 	uint64_t bottom;    /* CFA of its first function's frame, where that has returned; or 0 */
 	uint64_t goroutine; /* Go: the number of that whose stack it is; 0: not known */
+	bool aside;	    /* its memory holds other frames meanwhile (explain/put_aside.c) */
+	bool untold;	    /* aside: of its frames no event has told that they are of this stack */
+	struct held_words *held; /* aside: what its memory held; heap, or NULL */
 };
 
 /* Cache: return address to call node. Cleared when a module moves. */
@@ -148,12 +161,14 @@ struct parser {
 	uint32_t n_handlers;	  /* how many of them are BELOW_HANDLER */
 	struct context *contexts; /* heap: the stacks that the thread has left, the last one last */
 	uint32_t n_contexts, cap_contexts;
-	uint32_t context;      /* the number of that which it is on; 0: the one it began on */
-	uint32_t last_context; /* the highest number given */
-	uint64_t context_ret;  /* where the first function of one returns to; 0: not known */
-	uint64_t bottom;       /* of the current one, as in struct context */
-	uint64_t goroutine;    /* the same; not known behind a gap */
-	struct frame ended;    /* the outermost frame that has ended last on it; ret 0: none has */
+	uint32_t n_aside;	 /* how many of them are aside */
+	struct held_words *seen; /* heap: at the last callback that the stack explains; or NULL */
+	uint32_t context;	 /* the number of that which it is on; 0: the one it began on */
+	uint32_t last_context;	 /* the highest number given */
+	uint64_t context_ret;	 /* where the first function of one returns to; 0: not known */
+	uint64_t bottom;	 /* of the current one, as in struct context */
+	uint64_t goroutine;	 /* the same; not known behind a gap */
+	struct frame ended; /* the outermost frame that has ended last on it; ret 0: none has */
 	struct pugmark_trace_event
 		held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
@@ -372,6 +387,8 @@ void context_make_current(struct parser *parser, const struct context *context);
  * not change; it owns nothing. */
 struct parser context_view(const struct parser *parser, const struct context *context);
 void context_free(struct context *context);
+/* A copy on the heap, or NULL where memory is out. */
+struct held_words *held_words_copy(const struct held_words *from);
 /* Room for the first frames of a new context, see parser_push(). False where memory is out. */
 bool context_give_room(struct parser *parser, struct context *context);
 /* Takes kept context @i out of those that are kept. */

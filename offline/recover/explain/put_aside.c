@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* put_aside.c: code that is not traced leaves frames of ours without their return, and may put them
+ * back. It was called during an outer call, has called back, and calls back again out of the outer
+ * call, though the first callback has not returned: by longjmp or an exception, for good; or it
+ * copies that part of the stack to the heap, and later back to the same place. So does Python's
+ * greenlet, whose lines of execution share one range of addresses.
+ *
+ * Either way the frames inside of the outer call are left (unwind), and they are kept, as a context
+ * of its own, with the words that their memory held. If a callback comes whose stack has all of
+ * these again, the thread has switched there: its frames are told as resumed, the first time.
+ *
+ *	outer call | lib | callback f | call | lib | callback g     f suspended
+ *	outer call | lib | callback h                               f left, kept
+ *	outer call | lib | callback f | call | lib | callback k     f put back
+ */
+#include "offline/recover/explain/other_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME_MIN 4     /* words that have to be known, and the same, for a stack to be put back */
+#define ASIDE_MAX 8192 /* contexts that are kept so */
+
+void put_aside_note(struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa)
+{
+	if (!cfa || !stack_reaches(e, cfa))
+		return;
+	if (!p->seen)
+		p->seen = malloc(sizeof(*p->seen) + HELD_WORDS_MAX * sizeof(*p->seen->at));
+	if (!p->seen) {
+		p->notes->failed = true;
+		return;
+	}
+	uint32_t first = (cfa - e->stack_addr) / 8, left = e->stack_words - first;
+	p->seen->addr = cfa;
+	p->seen->context = p->context;
+	p->seen->n = left < HELD_WORDS_MAX ? left : HELD_WORDS_MAX;
+	memcpy(p->seen->at, e->stack + first, p->seen->n * sizeof(*p->seen->at));
+}
+
+/* Where the outermost frame of the line ends; a program's first one has no caller. */
+static uint64_t outermost(const struct parser *p)
+{
+	return p->stack[0].cfa ? p->stack[0].cfa : UINT64_MAX;
+}
+
+/* Whether the snapshot has the words again that were held from @cfa on, below the frame that ends
+ * at @end. */
+static bool holds(const struct held_words *held, const struct pugmark_witness_event *e,
+		  uint64_t cfa, uint64_t end)
+{
+	uint32_t same = 0;
+	for (uint32_t i = 0; i < held->n; i++) {
+		uint64_t word, addr = held->addr + 8ull * i, was = held->at[i];
+		if (addr < cfa || addr >= end || was == PUGMARK_EVENT_STACK_UNKNOWN ||
+		    !stack_word(e, addr, &word))
+			continue;
+		/* The recorder takes out what only looks like a return address. */
+		if (!word || !was)
+			continue;
+		if (word != was)
+			return false;
+		same++;
+	}
+	return same >= SAME_MIN;
+}
+
+/* ---- whose call it is ---- */
+
+/* The parser once only the first @n frames are open, inside of which code that is not traced has
+ * called back: to ask of. */
+static struct parser cut_to(const struct parser *p, uint32_t n)
+{
+	struct parser view = *p;
+	if (n == p->n)
+		return view;
+	view.position = parser_interruption_at(p, n)->position;
+	while (view.n_interruptions && p->interruptions[view.n_interruptions - 1].frame >= n)
+		view.n_interruptions--;
+	while (view.n > n)
+		view.gone -= view.stack[--view.n].gone;
+	return view;
+}
+
+/* Whether the event is a callback out of the call that the innermost of the first @n frames of @p
+ * is in, all of which are on the stack; in *@cfa where what that call has made lies. */
+static bool comes_out_of(const struct parser *p, uint32_t n, const struct lookahead *la,
+			 uint64_t *cfa)
+{
+	struct parser view = cut_to(p, n);
+	return view.position == AT_CALL && context_frames_intact(&view, la->e) &&
+	       callback_is_innermost(&view, la, cfa);
+}
+
+/* The next lower number of frames that code that is not traced has called back on top of; 0: there
+ * is none. */
+static uint32_t next_cut(const struct parser *p, uint32_t n)
+{
+	for (uint32_t i = p->n_interruptions; i-- > 0;)
+		if (p->interruptions[i].frame < n && p->interruptions[i].kind == BELOW_CALLBACK)
+			return p->interruptions[i].frame;
+	return 0;
+}
+
+/* How many frames of kept context @i are open, if it was put back; 0: it was not. */
+static uint32_t put_back(const struct parser *p, uint32_t i, const struct lookahead *la,
+			 uint64_t *cfa)
+{
+	const struct context *kept = &p->contexts[i];
+	if (!kept->aside || !kept->held)
+		return 0;
+	struct parser there = context_view(p, kept);
+	for (uint32_t n = there.n; n; n = next_cut(&there, n))
+		if (holds(kept->held, la->e, stack_callee_cfa(&there, n - 1), outermost(&there)) &&
+		    comes_out_of(&there, n, la, cfa))
+			return n;
+	return 0;
+}
+
+/* Whether the event is of the current line, as a callback that its stack explains, @here, out of
+ * the call whose callee lies at @cfa or further in. */
+static bool is_here(const struct parser *p, const struct lookahead *la,
+		    const struct candidate *here, uint64_t cfa)
+{
+	uint64_t own = here->callback.la.cfa;
+	if (own != cfa)
+		return own && own < cfa;
+	return p->seen && p->seen->context == p->context && p->seen->addr == cfa &&
+	       holds(p->seen, la->e, cfa, outermost(p));
+}
+
+/* Those kept lines that the event can be of: of several that have their frames in one place, the
+ * words tell which. */
+static void ask_put_back(const struct parser *p, const struct lookahead *la,
+			 const struct candidate *here, struct candidates *set)
+{
+	uint32_t found = 0;
+	uint64_t best = UINT64_MAX, cfa;
+	struct candidate at[2];
+	for (uint32_t i = p->n_contexts; p->n_aside && i-- > 0;) {
+		uint32_t n = put_back(p, i, la, &cfa);
+		if (!n || cfa > best)
+			continue;
+		found = cfa < best ? 1 : 2;
+		best = cfa;
+		at[found - 1] = (struct candidate){.cause = CAUSE_PUT_ASIDE,
+						   .unsaid = PUGMARK_CAUSE_NONE,
+						   .aside = {.context = i, .n = n}};
+	}
+	if (found && here && is_here(p, la, here, best))
+		return;
+	for (uint32_t i = 0; i < found; i++)
+		candidate_add(set, &at[i]);
+}
+
+void ask_put_aside(const struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	const struct candidate *here = NULL;
+	for (uint32_t i = 0; i < set->n && !here; i++)
+		if (set->at[i].cause == CAUSE_CALLBACK)
+			here = &set->at[i];
+	if ((here && !p->n_aside) || !la->foreign || !la->own_cfa || !la->e->stack ||
+	    p->n_handlers || p->tables[la->e->module]->go_runtime)
+		return;
+	uint32_t before = set->n;
+	uint64_t cfa;
+	ask_put_back(p, la, here, set);
+	if (here || set->n > before)
+		return;
+	for (uint32_t n = next_cut(p, p->n); n; n = next_cut(p, n))
+		if (comes_out_of(p, n, la, &cfa)) {
+			candidate_add(set, &(struct candidate){
+						   .cause = CAUSE_PUT_ASIDE,
+						   .unsaid = PUGMARK_CAUSE_NONE,
+						   .aside = {.context = PUGMARK_NONE, .n = n}});
+			return;
+		}
+}
+
+/* ---- leaving, and coming back ---- */
+
+/* How many frames are open, more than @n, where the line was left: in a call of code that is not
+ * traced. *@sure: no other can have been made since the last event. 0: there is no such call. */
+static uint32_t left_in(const struct parser *p, uint32_t n, bool *sure)
+{
+	struct silence at;
+	for (uint32_t open = p->n; open > n && silence_in(&at, p, open - 1); open--) {
+		if (at.call && at.call->kind == PUGMARK_NODE_KIND_UNKNOWN) {
+			*sure = parser_call_is_last(p, open, n);
+			return open;
+		}
+		if (!parser_can_end(p, open - 1))
+			break;
+	}
+	return 0;
+}
+
+/* What the memory held from the frame on that the innermost open frame has called; NULL: that is
+ * not known. */
+static struct held_words *held_now(struct parser *p)
+{
+	if (!p->n || !p->seen || p->seen->context != p->context ||
+	    p->seen->addr != stack_callee_cfa(p, p->n - 1))
+		return NULL;
+	struct held_words *held = held_words_copy(p->seen);
+	p->notes->failed |= !held;
+	return held;
+}
+
+/* Keeps the frames inside of the first @n, the innermost of which is in a call, as a context of
+ * their own. */
+static void keep_inner(struct parser *p, uint32_t n, struct held_words *held)
+{
+	struct context c = {
+		.id = ++p->last_context,
+		.position = AT_CALL,
+		.aside = true,
+		.untold = true,
+		.n = p->n - n,
+		.cap = p->n - n,
+		.held = held,
+	};
+	uint32_t first = p->n_interruptions;
+	while (first && p->interruptions[first - 1].frame >= n)
+		first--;
+	c.n_interruptions = c.cap_interruptions = p->n_interruptions - first;
+	c.stack = malloc(c.cap * sizeof(*c.stack));
+	c.interruptions = malloc(c.cap_interruptions * sizeof(*c.interruptions));
+	if (!held || p->n_aside >= ASIDE_MAX || !c.stack || !c.interruptions) {
+		p->notes->failed |= !c.stack || !c.interruptions;
+		context_free(&c);
+		return;
+	}
+	memcpy(c.stack, p->stack + n, c.n * sizeof(*c.stack));
+	memcpy(c.interruptions, p->interruptions + first,
+	       c.n_interruptions * sizeof(*c.interruptions));
+	for (uint32_t i = 0; i < c.n; i++)
+		c.gone += c.stack[i].gone;
+	for (uint32_t i = 0; i < c.n_interruptions; i++)
+		c.interruptions[i].frame -= n;
+	c.stack[0].boundary = c.interruptions[0].kind = BELOW_SWITCH;
+	c.interruptions[0].position = OUTSIDE;
+	context_keep(p, &c);
+}
+
+/* The frames inside of the first @n are left, and what those are in goes on. @held: what the memory
+ * held of a line that was put back before; else NULL. */
+static void leave_inner(struct parser *p, uint32_t n, const struct held_words *held,
+			const struct pugmark_witness_event *e)
+{
+	struct unwinding left = {.n = n, .open = p->n};
+	uint32_t open = left_in(p, n, &left.sure);
+	if (open) {
+		parser_end_frames(p, open);
+		left.open = open;
+		if (p->position == AT_CALL)
+			parser_announce(p);
+		parser_top(p)->announced = true;
+		keep_inner(p, n, held ? held_words_copy(held) : held_now(p));
+	}
+	unwinding_leave(p, &left, e);
+	parser_top(p)->announced = true; /* it is in that call still */
+	p->position = AT_CALL;
+}
+
+/* Brings the current line to where it was left. */
+static struct held_words *leave_line(struct parser *p)
+{
+	bool sure = false;
+	uint32_t open = p->position == LOST ? 0 : left_in(p, 0, &sure);
+	if (sure) {
+		parser_end_frames(p, open);
+		return held_now(p);
+	}
+	if (p->n && p->position != LOST && !open && parser_can_end(p, 0))
+		parser_end_frames(p, 0);
+	if (p->n && p->position != LOST)
+		parser_lose(p, PUGMARK_CAUSE_SWITCH);
+	return NULL;
+}
+
+/* Tells the frames of the current context as those of a stack that was left. */
+static void tell_resumed(struct parser *p)
+{
+	uint32_t n = p->n;
+	p->n = p->gone = 0;
+	for (; p->n < n; p->n++) {
+		const struct frame *f = &p->stack[p->n];
+		if (!f->gone)
+			parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, f);
+		p->gone += f->gone;
+	}
+}
+
+/* Goes on in kept context @i. */
+static void go_back_to(struct parser *p, uint32_t i)
+{
+	struct held_words *held = leave_line(p);
+	struct context back = context_take(p, i);
+	uint32_t id = p->context;
+	stacks_switch_to(p, &back);
+	struct context *left = p->n_contexts ? &p->contexts[p->n_contexts - 1] : NULL;
+	if (left && left->id == id && held && p->n_aside < ASIDE_MAX) {
+		left->aside = true;
+		left->held = held;
+		p->n_aside++;
+	} else {
+		free(held);
+	}
+	if (back.untold)
+		tell_resumed(p);
+}
+
+enum commit commit_put_aside(struct parser *p, struct lookahead *la, const struct candidate *c,
+			     uint32_t *first)
+{
+	struct held_words *held = NULL;
+	uint32_t n = c->aside.n;
+	if (c->aside.context != PUGMARK_NONE) {
+		held = p->contexts[c->aside.context].held;
+		go_back_to(p, c->aside.context);
+	}
+	if (n < p->n)
+		leave_inner(p, n, held, la->e);
+	free(held);
+	struct candidates set = {.n = 0};
+	ask_callback(p, la, &set);
+	if (set.n != 1 || set.at[0].cause != CAUSE_CALLBACK)
+		return COMMIT_FAILED;
+	return commit_callback(p, la, &set.at[0], first);
+}
