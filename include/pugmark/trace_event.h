@@ -38,7 +38,8 @@ enum pugmark_trace_cause {
 	PUGMARK_CAUSE_CONTEXT, /* enter: the first function on a stack that the program switched to
 				*/
 	PUGMARK_CAUSE_RESUMED, /* enter: a frame on a stack that was left by another thread, or
-			  before the recording began */
+			  before the recording began; or one that was left (UNWIND) and is
+			  put back */
 	PUGMARK_CAUSE_SWITCH, /* gap: the thread left its stack at a place where no code is known to
 				 do that */
 	PUGMARK_CAUSE_UNRESOLVED, /* gap: at a place that the plan names, where nothing tells what
@@ -69,7 +70,8 @@ struct pugmark_trace_event {
 	uint64_t from_ns, to_ns; /* it happened between these two, CLOCK_MONOTONIC */
 	uint64_t addr;		 /* CALL, TAIL: the instruction; RET, UNWIND, ENTER: the function;
 				    BLOCK: the block; VALUE: the instruction; GAP: the instruction
-				    whose event fits nothing, or 0: there is no such event */
+				    whose event fits nothing, or which came first behind lost
+				    events; 0: there is no such event */
 	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module;
 				    VALUE: it; SWITCH: the number of the goroutine whose stack it
 				    is (Go), 0: not known. Behind a GAP it is not known, until a

@@ -60,7 +60,7 @@ static void feed_witness(struct parser *p, const struct pugmark_witness_event *e
 		parser_set_bias(p, e->module, e->bias);
 	struct lookahead la = look(p, e);
 	if (p->lost) {
-		parser_emit_gap(p, p->lost_cause);
+		parser_emit_misfit(p, p->lost_cause, e);
 		p->gap_cause = p->lost_cause;
 	}
 	bool begins = !p->begun, torn;
@@ -132,6 +132,8 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 		if (!p->lost || e->flags & PUGMARK_EVENT_DAMAGED)
 			p->lost_cause = e->flags & PUGMARK_EVENT_DAMAGED ? PUGMARK_CAUSE_RECORDING
 									 : PUGMARK_CAUSE_LOST;
+		if (!p->lost)
+			parser_note_lost(p);
 		p->lost += e->lost;
 		p->position = LOST;
 		break;

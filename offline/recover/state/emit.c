@@ -133,17 +133,24 @@ void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
 				emit_value(p, site, e, PUGMARK_VALUE_OUT, arg, e->values[i++]);
 }
 
-/* Where the thread was, as far as it is known. */
-static void set_was(const struct parser *p, struct pugmark_trace_event *e)
+/* Where the thread is, as far as it is known, and in *@module the module. */
+static struct pugmark_trace_was where_it_is(const struct parser *p, uint16_t *module)
 {
-	e->was = (struct pugmark_trace_was){PUGMARK_NONE, PUGMARK_NONE};
 	if (!p->n || (p->position != AT_DECISION && p->position != AT_CALL))
-		return;
+		return (struct pugmark_trace_was){PUGMARK_NONE, PUGMARK_NONE};
 	const struct frame *f = parser_top_of(p);
-	e->target_module = f->module;
-	e->was.func = f->func;
-	e->was.decision = p->position == AT_CALL ? pugmark_node_next(node_at(p, f->module, f->node))
-						 : f->decision;
+	*module = f->module;
+	return (struct pugmark_trace_was){
+		.func = f->func,
+		.decision = p->position == AT_CALL
+				    ? pugmark_node_next(node_at(p, f->module, f->node))
+				    : f->decision,
+	};
+}
+
+void parser_note_lost(struct parser *p)
+{
+	p->lost_was = where_it_is(p, &p->lost_module);
 }
 
 static void emit_gap(struct parser *p, struct pugmark_trace_event e)
@@ -151,7 +158,12 @@ static void emit_gap(struct parser *p, struct pugmark_trace_event e)
 	e.kind = PUGMARK_TRACE_GAP;
 	e.func = PUGMARK_NONE;
 	e.lost = p->lost;
-	set_was(p, &e);
+	if (p->lost) {
+		e.was = p->lost_was;
+		e.target_module = p->lost_module;
+	} else {
+		e.was = where_it_is(p, &e.target_module);
+	}
 	p->gaps++;
 	p->goroutine = 0;
 	emit(p, e);

@@ -181,6 +181,8 @@ struct parser {
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
 	uint64_t since_ns, now_ns; /* the event was between these */
 	uint64_t lost, gaps;
+	struct pugmark_trace_was lost_was; /* lost: where it was before */
+	uint16_t lost_module;		   /* of lost_was */
 	uint64_t attach_cfa,
 		attach_ret; /* right after PUGMARK_EVENT_ATTACH: of the next event's frame; or
 			       0 */
@@ -341,6 +343,8 @@ void parser_emit_block(struct parser *parser, uint16_t module, const struct pugm
 /* What the event's site read for those who look at the trace. */
 void parser_emit_values(struct parser *parser, const struct pugmark_plan_site *site,
 			const struct pugmark_witness_event *event);
+/* Events are lost from here on: notes where the thread was, for the gap. */
+void parser_note_lost(struct parser *parser);
 /* With where the thread was, if that is known. */
 void parser_emit_gap(struct parser *parser, uint8_t cause);
 /* The same of code at ELF address @addr of @module. */
