@@ -48,16 +48,17 @@ static const uint16_t stronger_than[N_CAUSES] = {
 	[CAUSE_NEXT] = ALL & ~(ONE(NEXT) | ONE(BEGUN)),
 	/* The stack has the frame that the kernel made for a handler that is known to run. */
 	[CAUSE_CALLED_BY_HANDLER] = ONE(HANDLER) | ONE(ATTACHED) | ONE(SWITCH) | ONE(NEW_STACK) |
-				    ONE(CALLBACK) | ONE(OUTSIDE) | ONE(MOVED),
+				    ONE(CALLBACK) | ONE(OUTSIDE) | ONE(PUT_ASIDE) | ONE(MOVED),
 	/* Right outside of its own frame the stack has one that the kernel made for a handler. */
 	[CAUSE_HANDLER] = ONE(ATTACHED) | ONE(SWITCH) | ONE(NEW_STACK) | ONE(CALLBACK) |
-			  ONE(OUTSIDE) | ONE(MOVED),
+			  ONE(OUTSIDE) | ONE(PUT_ASIDE) | ONE(MOVED),
 	/* Its frame begins where the last signal has found the stack, so it is of that stack, and
 	 * nothing has called it. */
-	[CAUSE_INJECTED] = ONE(SWITCH) | ONE(NEW_STACK) | ONE(CALLBACK) | ONE(OUTSIDE) | ONE(MOVED),
+	[CAUSE_INJECTED] = ONE(SWITCH) | ONE(NEW_STACK) | ONE(CALLBACK) | ONE(OUTSIDE) |
+			   ONE(PUT_ASIDE) | ONE(MOVED),
 	/* What switches stacks calls nothing back, and what returns to where the first functions of
 	 * stacks do is one. */
-	[CAUSE_SWITCH] = ONE(CALLBACK) | ONE(OUTSIDE) | ONE(MOVED),
+	[CAUSE_SWITCH] = ONE(CALLBACK) | ONE(OUTSIDE) | ONE(PUT_ASIDE) | ONE(MOVED),
 	[CAUSE_NEW_STACK] = ONE(MOVED),
 	[CAUSE_CALLBACK] = ONE(MOVED),
 	[CAUSE_OUTSIDE] = ONE(MOVED),

@@ -44,10 +44,19 @@ static uint64_t outermost(const struct parser *p)
 	return p->stack[0].cfa ? p->stack[0].cfa : UINT64_MAX;
 }
 
+/* Where what the innermost of the first @n frames has called, or jumped to, lies; 0: not known. */
+static uint64_t callee_cfa(const struct parser *p, uint32_t n)
+{
+	const struct frame *f = &p->stack[n - 1];
+	bool jumped = node_at(p, f->module, f->node)->flags & PUGMARK_NODE_TAIL;
+	return jumped ? f->cfa : stack_callee_cfa(p, n - 1);
+}
+
 /* Whether the snapshot has the words again that were held from @cfa on, below the frame that ends
- * at @end. */
-static bool holds(const struct held_words *held, const struct pugmark_witness_event *e,
-		  uint64_t cfa, uint64_t end)
+ * at @end. MAY_HOLD: no other, but too few are told. */
+enum holds { HOLDS_NOT, MAY_HOLD, HOLDS };
+static enum holds holds(const struct held_words *held, const struct pugmark_witness_event *e,
+			uint64_t cfa, uint64_t end)
 {
 	uint32_t same = 0;
 	for (uint32_t i = 0; i < held->n; i++) {
@@ -59,10 +68,10 @@ static bool holds(const struct held_words *held, const struct pugmark_witness_ev
 		if (!word || !was)
 			continue;
 		if (word != was)
-			return false;
+			return HOLDS_NOT;
 		same++;
 	}
-	return same >= SAME_MIN;
+	return same >= SAME_MIN ? HOLDS : MAY_HOLD;
 }
 
 /* ---- whose call it is ---- */
@@ -102,55 +111,63 @@ static uint32_t next_cut(const struct parser *p, uint32_t n)
 	return 0;
 }
 
-/* How many frames of kept context @i are open, if it was put back; 0: it was not. */
+/* How many frames of kept context @i are open, if it was put back, and in *@sure whether that is
+ * certain; 0: it was not. */
 static uint32_t put_back(const struct parser *p, uint32_t i, const struct lookahead *la,
-			 uint64_t *cfa)
+			 uint64_t *cfa, bool *sure)
 {
 	const struct context *kept = &p->contexts[i];
 	if (!kept->aside || !kept->held)
 		return 0;
 	struct parser there = context_view(p, kept);
-	for (uint32_t n = there.n; n; n = next_cut(&there, n))
-		if (holds(kept->held, la->e, stack_callee_cfa(&there, n - 1), outermost(&there)) &&
-		    comes_out_of(&there, n, la, cfa))
+	for (uint32_t n = there.n; n; n = next_cut(&there, n)) {
+		enum holds as = holds(kept->held, la->e, callee_cfa(&there, n), outermost(&there));
+		*sure = as == HOLDS;
+		if (as != HOLDS_NOT && comes_out_of(&there, n, la, cfa))
 			return n;
+	}
 	return 0;
 }
 
-/* Whether the event is of the current line, as a callback that its stack explains, @here, out of
- * the call whose callee lies at @cfa or further in. */
-static bool is_here(const struct parser *p, const struct lookahead *la,
-		    const struct candidate *here, uint64_t cfa)
+/* Whether the event can be of the current line, as a callback that its stack explains, @here,
+ * rather than of one that was put back, out of a call whose callee lies at @cfa. */
+enum is_here { NOT_HERE, MAY_BE_HERE, IS_HERE };
+static enum is_here is_here(const struct parser *p, const struct lookahead *la,
+			    const struct candidate *here, uint64_t cfa)
 {
 	uint64_t own = here->callback.la.cfa;
 	if (own != cfa)
-		return own && own < cfa;
-	return p->seen && p->seen->context == p->context && p->seen->addr == cfa &&
-	       holds(p->seen, la->e, cfa, outermost(p));
+		return own && own < cfa ? IS_HERE : NOT_HERE;
+	bool seen = p->seen && p->seen->context == p->context && p->seen->addr == cfa;
+	return seen && holds(p->seen, la->e, cfa, outermost(p)) == HOLDS_NOT ? NOT_HERE
+									     : MAY_BE_HERE;
 }
 
 /* Those kept lines that the event can be of: of several that have their frames in one place, the
- * words tell which. */
+ * words tell which. If they do not, or tell no difference to the current line, there are two. */
 static void ask_put_back(const struct parser *p, const struct lookahead *la,
 			 const struct candidate *here, struct candidates *set)
 {
 	uint32_t found = 0;
 	uint64_t best = UINT64_MAX, cfa;
-	struct candidate at[2];
+	struct candidate c = {.cause = CAUSE_PUT_ASIDE, .unsaid = PUGMARK_CAUSE_NONE};
 	for (uint32_t i = p->n_contexts; p->n_aside && i-- > 0;) {
-		uint32_t n = put_back(p, i, la, &cfa);
+		bool sure;
+		uint32_t n = put_back(p, i, la, &cfa, &sure);
 		if (!n || cfa > best)
 			continue;
-		found = cfa < best ? 1 : 2;
+		found = cfa < best && sure ? 1 : 2;
 		best = cfa;
-		at[found - 1] = (struct candidate){.cause = CAUSE_PUT_ASIDE,
-						   .unsaid = PUGMARK_CAUSE_NONE,
-						   .aside = {.context = i, .n = n}};
+		c.aside.context = i;
+		c.aside.n = n;
 	}
-	if (found && here && is_here(p, la, here, best))
+	enum is_here at = found && here ? is_here(p, la, here, best) : NOT_HERE;
+	if (at == IS_HERE)
 		return;
+	if (at == MAY_BE_HERE)
+		found = 2;
 	for (uint32_t i = 0; i < found; i++)
-		candidate_add(set, &at[i]);
+		candidate_add(set, &c);
 }
 
 void ask_put_aside(const struct parser *p, const struct lookahead *la, struct candidates *set)
@@ -200,7 +217,7 @@ static uint32_t left_in(const struct parser *p, uint32_t n, bool *sure)
 static struct held_words *held_now(struct parser *p)
 {
 	if (!p->n || !p->seen || p->seen->context != p->context ||
-	    p->seen->addr != stack_callee_cfa(p, p->n - 1))
+	    p->seen->addr != callee_cfa(p, p->n))
 		return NULL;
 	struct held_words *held = held_words_copy(p->seen);
 	p->notes->failed |= !held;
@@ -263,20 +280,26 @@ static void leave_inner(struct parser *p, uint32_t n, const struct held_words *h
 	p->position = AT_CALL;
 }
 
-/* Brings the current line to where it was left. */
-static struct held_words *leave_line(struct parser *p)
+/* Brings the current line to where it was left, with a gap where other calls may have been made
+ * unseen before. Returns what its memory held then; NULL: it has ended, or that is not known. */
+static struct held_words *leave_line(struct parser *p, const struct pugmark_witness_event *e)
 {
 	bool sure = false;
 	uint32_t open = p->position == LOST ? 0 : left_in(p, 0, &sure);
-	if (sure) {
-		parser_end_frames(p, open);
-		return held_now(p);
+	if (!open) {
+		if (p->n && p->position != LOST && parser_can_end(p, 0))
+			parser_end_frames(p, 0);
+		if (p->n && p->position != LOST)
+			parser_lose(p, PUGMARK_CAUSE_SWITCH);
+		return NULL;
 	}
-	if (p->n && p->position != LOST && !open && parser_can_end(p, 0))
-		parser_end_frames(p, 0);
-	if (p->n && p->position != LOST)
-		parser_lose(p, PUGMARK_CAUSE_SWITCH);
-	return NULL;
+	parser_end_frames(p, open);
+	if (p->position == AT_CALL)
+		parser_announce(p);
+	parser_top(p)->announced = true;
+	if (!sure)
+		parser_emit_misfit(p, PUGMARK_CAUSE_SWITCH, e);
+	return held_now(p);
 }
 
 /* Tells the frames of the current context as those of a stack that was left. */
@@ -293,9 +316,9 @@ static void tell_resumed(struct parser *p)
 }
 
 /* Goes on in kept context @i. */
-static void go_back_to(struct parser *p, uint32_t i)
+static void go_back_to(struct parser *p, uint32_t i, const struct pugmark_witness_event *e)
 {
-	struct held_words *held = leave_line(p);
+	struct held_words *held = leave_line(p, e);
 	struct context back = context_take(p, i);
 	uint32_t id = p->context;
 	stacks_switch_to(p, &back);
@@ -318,7 +341,7 @@ enum commit commit_put_aside(struct parser *p, struct lookahead *la, const struc
 	uint32_t n = c->aside.n;
 	if (c->aside.context != PUGMARK_NONE) {
 		held = p->contexts[c->aside.context].held;
-		go_back_to(p, c->aside.context);
+		go_back_to(p, c->aside.context, la->e);
 	}
 	if (n < p->n)
 		leave_inner(p, n, held, la->e);
