@@ -311,10 +311,27 @@ static bool replaces_return(const struct builder *b, uint32_t first, uint32_t la
 	return loaded && popped == 1;
 }
 
+/* Whether the return is that of a retpoline, to which a call has gone that is a jump: where a
+ * register says. */
+static bool jumps_by_return(const struct ending *e)
+{
+	const struct builder *b = e->b;
+	const struct pugmark_block *block = &e->flow->blocks.at[e->block];
+	return block->n_insns == 2 && block->addr != b->funcs.at[e->func].addr &&
+	       decode_jumps_by_return(builder_insn_bytes(b, block->insn),
+				      builder_insn_bytes(b, e->insn), b->insns.at[block->insn].len);
+}
+
 static int end_return(struct ending *e)
 {
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
 	block->end = PUGMARK_END_RET;
+	if (jumps_by_return(e)) {
+		block->end = PUGMARK_END_TAIL;
+		return add_site(e, (struct pugmark_site){.kind = PUGMARK_SITE_TAIL,
+							 .via = PUGMARK_VIA_INDIRECT,
+							 .import = PUGMARK_NONE});
+	}
 	if (block->addr != e->b->funcs.at[e->func].addr || block->n_insns < 4 ||
 	    !replaces_return(e->b, block->insn, e->insn))
 		return 0;

@@ -86,6 +86,36 @@ static void find_refs(const ZydisDecodedInstruction *insn, uint64_t addr, struct
 		refs->pointer = insn->raw.imm[0].value.u;
 }
 
+bool decode_jumps_by_return(const uint8_t *mov, const uint8_t *ret, size_t len_bytes)
+{
+	return len_bytes == 4 && (mov[0] & 0xfb) == 0x48 && mov[1] == 0x89 &&
+	       (mov[2] & 0xc7) == 0x04 && mov[3] == 0x24 && *ret == 0xc3;
+}
+
+bool decode_takes_return_off(const uint8_t *lea, size_t len_bytes)
+{
+	static const uint8_t takes_off[] = {0x48, 0x8d, 0x64, 0x24, 0x08};
+	return len_bytes == sizeof(takes_off) && !memcmp(lea, takes_off, sizeof(takes_off));
+}
+
+/* Whether the call goes a few bytes on, to code that at once replaces its return address by a
+ * register, or takes it off, and returns: so it is a jump. Compilers keep processors from guessing
+ * where an indirect jump, or a return, goes by such code (retpolines). */
+static bool call_jumps(const uint8_t *bytes, size_t len_bytes)
+{
+	enum { CALL_BYTES = 5, AHEAD_MAX = 64 };
+	int32_t ahead;
+	if (bytes[0] != 0xe8)
+		return false;
+	memcpy(&ahead, bytes + 1, sizeof(ahead));
+	if (ahead <= 0 || ahead > AHEAD_MAX || len_bytes <= CALL_BYTES + (size_t)ahead)
+		return false;
+	const uint8_t *to = bytes + CALL_BYTES + ahead;
+	size_t left = len_bytes - CALL_BYTES - (size_t)ahead;
+	return (left > 4 && decode_jumps_by_return(to, to + 4, 4)) ||
+	       (left > 5 && decode_takes_return_off(to, 5) && to[5] == 0xc3);
+}
+
 bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len_bytes,
 		 uint64_t addr, struct pugmark_insn *insn, struct decoded_refs *refs)
 {
@@ -95,6 +125,8 @@ bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len
 		return false;
 	insn->len = raw.length;
 	insn->kind = kind_of(&raw);
+	if (insn->kind == PUGMARK_INSN_CALL && call_jumps(bytes, len_bytes))
+		insn->kind = PUGMARK_INSN_JMP;
 	insn->cond = insn->kind == PUGMARK_INSN_JCC ? raw.opcode & 15 : 0;
 	insn->probe = (uint8_t)probe_class_of(&raw);
 	find_refs(&raw, addr, refs);

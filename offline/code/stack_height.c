@@ -221,6 +221,8 @@ static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *
 			flow_into_receivers(t, insn, *s);
 		struct sem sem;
 		const uint8_t *bytes = builder_insn_bytes(b, insn);
+		if (insn_is_jumping_call(i, bytes))
+			s->sp = shifted(s->sp, 8); /* what it jumps to takes that off */
 		if (i->kind != PUGMARK_INSN_OTHER || !may_move_frame(bytes, i->len))
 			continue; /* calls and jumps leave both registers as they are */
 		if (!sem_decode(&t->decoder, bytes, i->len, addr, &sem)) {

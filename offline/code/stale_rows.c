@@ -39,6 +39,13 @@ static bool may_jump(const struct pugmark_block *block)
 	return block->end == PUGMARK_END_JMP || block->end == PUGMARK_END_JCC;
 }
 
+/* Whether its jump is a call that is one. */
+static bool pushes_return(const struct builder *b, const struct pugmark_block *block)
+{
+	uint32_t last = block->insn + block->n_insns - 1;
+	return insn_is_jumping_call(&b->insns.at[last], builder_insn_bytes(b, last));
+}
+
 static void note_ways(struct stale *s, uint32_t from)
 {
 	const struct builder *b = s->b;
@@ -48,6 +55,8 @@ static void note_ways(struct stale *s, uint32_t from)
 		bool jump = may_jump(block) &&
 			    (e->kind == PUGMARK_EDGE_TAKEN || e->kind == PUGMARK_EDGE_JUMP);
 		int32_t height = jump ? height_at(s, from, last_insn(b, block)) : 0;
+		if (height && pushes_return(b, block))
+			height += 8;
 		int32_t *to = &s->height[e->to];
 		*to = !height || (*to && *to != height) ? MIXED : height;
 	}
@@ -130,12 +139,29 @@ static int shift_rows(struct builder *b, const struct range *ranges, uint32_t n)
 	return 0;
 }
 
+/* Whether @block takes a return address off and returns, and its rows do not say so: those of gcc's
+ * return thunks. Then in *@range its return. */
+static bool returns_behind(const struct builder *b, const struct pugmark_block *block,
+			   struct range *range)
+{
+	uint64_t ret = last_insn(b, block);
+	if (block->end != PUGMARK_END_RET || block->n_insns != 2 ||
+	    !decode_takes_return_off(builder_insn_bytes(b, block->insn),
+				     b->insns.at[block->insn].len))
+		return false;
+	struct pugmark_cfa at = builder_cfa_at(b, block->addr), behind = builder_cfa_at(b, ret);
+	*range = (struct range){ret, block->addr + block->size, -8};
+	return at.reg == PUGMARK_CFA_SP && behind.reg == PUGMARK_CFA_SP &&
+	       at.offset == behind.offset;
+}
+
 static int shift_all(const struct stale *s)
 {
 	struct builder *b = s->b;
+	struct range behind;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < b->blocks.n; i++)
-		n += !!s->shift[i];
+		n += s->shift[i] || returns_behind(b, &b->blocks.at[i], &behind);
 	struct range *ranges = n ? malloc(n * sizeof(*ranges)) : NULL;
 	if (!ranges)
 		return n ? -ENOMEM : 0;
@@ -145,6 +171,8 @@ static int shift_all(const struct stale *s)
 			ranges[n++] = (struct range){b->blocks.at[i].addr,
 						     b->blocks.at[i].addr + b->blocks.at[i].size,
 						     s->shift[i]};
+		else if (returns_behind(b, &b->blocks.at[i], &behind))
+			ranges[n++] = behind;
 	qsort(ranges, n, sizeof(*ranges), compare_ranges);
 	int err = shift_rows(b, ranges, n);
 	free(ranges);
