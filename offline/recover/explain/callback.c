@@ -287,7 +287,7 @@ enum commit commit_callback(struct parser *p, struct lookahead *la, const struct
 	*la = c->callback.la;
 	switch ((enum callback_kind)c->callback.kind) {
 	case BY_CALL:
-		put_aside_note(p, la->e, la->cfa);
+		held_words_note(p, la->e, la->cfa);
 		parser_end_frames(p, c->callback.n);
 		*first = c->callback.alt;
 		break;

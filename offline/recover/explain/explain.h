@@ -199,8 +199,6 @@ void parser_open_over(struct parser *parser, const struct lookahead *la, uint8_t
 /* callback.c: whether the stack explains the event as a callback out of the call that the innermost
  * open frame is in: then in *@cfa the CFA of what that call has made. */
 bool callback_is_innermost(const struct parser *parser, const struct lookahead *la, uint64_t *cfa);
-/* put_aside.c: keeps what the snapshot of the event, a callback, has from @cfa on outwards. */
-void put_aside_note(struct parser *parser, const struct pugmark_witness_event *event, uint64_t cfa);
 
 /* unwinding.c: how the frames inside of the first @n were left. @sure: false if calls that no event
  * told of were in progress inside of them. */

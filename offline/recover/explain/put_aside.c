@@ -18,25 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_MIN 4     /* words that have to be known, and the same, for a stack to be put back */
 #define ASIDE_MAX 8192 /* contexts that are kept so */
-
-void put_aside_note(struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa)
-{
-	if (!cfa || !stack_reaches(e, cfa))
-		return;
-	if (!p->seen)
-		p->seen = malloc(sizeof(*p->seen) + HELD_WORDS_MAX * sizeof(*p->seen->at));
-	if (!p->seen) {
-		p->notes->failed = true;
-		return;
-	}
-	uint32_t first = (cfa - e->stack_addr) / 8, left = e->stack_words - first;
-	p->seen->addr = cfa;
-	p->seen->context = p->context;
-	p->seen->n = left < HELD_WORDS_MAX ? left : HELD_WORDS_MAX;
-	memcpy(p->seen->at, e->stack + first, p->seen->n * sizeof(*p->seen->at));
-}
 
 /* Where the outermost frame of the line ends; a program's first one has no caller. */
 static uint64_t outermost(const struct parser *p)
@@ -50,28 +32,6 @@ static uint64_t callee_cfa(const struct parser *p, uint32_t n)
 	const struct frame *f = &p->stack[n - 1];
 	bool jumped = node_at(p, f->module, f->node)->flags & PUGMARK_NODE_TAIL;
 	return jumped ? f->cfa : stack_callee_cfa(p, n - 1);
-}
-
-/* Whether the snapshot has the words again that were held from @cfa on, below the frame that ends
- * at @end. MAY_HOLD: no other, but too few are told. */
-enum holds { HOLDS_NOT, MAY_HOLD, HOLDS };
-static enum holds holds(const struct held_words *held, const struct pugmark_witness_event *e,
-			uint64_t cfa, uint64_t end)
-{
-	uint32_t same = 0;
-	for (uint32_t i = 0; i < held->n; i++) {
-		uint64_t word, addr = held->addr + 8ull * i, was = held->at[i];
-		if (addr < cfa || addr >= end || was == PUGMARK_EVENT_STACK_UNKNOWN ||
-		    !stack_word(e, addr, &word))
-			continue;
-		/* The recorder takes out what only looks like a return address. */
-		if (!word || !was)
-			continue;
-		if (word != was)
-			return HOLDS_NOT;
-		same++;
-	}
-	return same >= SAME_MIN ? HOLDS : MAY_HOLD;
 }
 
 /* ---- whose call it is ---- */
@@ -121,7 +81,8 @@ static uint32_t put_back(const struct parser *p, uint32_t i, const struct lookah
 		return 0;
 	struct parser there = context_view(p, kept);
 	for (uint32_t n = there.n; n; n = next_cut(&there, n)) {
-		enum holds as = holds(kept->held, la->e, callee_cfa(&there, n), outermost(&there));
+		enum holds as =
+			held_words_in(kept->held, la->e, callee_cfa(&there, n), outermost(&there));
 		*sure = as == HOLDS;
 		if (as != HOLDS_NOT && comes_out_of(&there, n, la, cfa))
 			return n;
@@ -139,8 +100,8 @@ static enum is_here is_here(const struct parser *p, const struct lookahead *la,
 	if (own != cfa)
 		return own && own < cfa ? IS_HERE : NOT_HERE;
 	bool seen = p->seen && p->seen->context == p->context && p->seen->addr == cfa;
-	return seen && holds(p->seen, la->e, cfa, outermost(p)) == HOLDS_NOT ? NOT_HERE
-									     : MAY_BE_HERE;
+	return seen && held_words_in(p->seen, la->e, cfa, outermost(p)) == HOLDS_NOT ? NOT_HERE
+										     : MAY_BE_HERE;
 }
 
 /* Those kept lines that the event can be of: of several that have their frames in one place, the

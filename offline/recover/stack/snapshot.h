@@ -78,6 +78,16 @@ struct stack_link {
 int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level);
 
+/* Keeps what the snapshot of the event, a callback, has from @cfa on outwards: where what the call
+ * in progress has made begins. */
+void held_words_note(struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa);
+/* Whether the snapshot has the words again that were held from @cfa on, below the frame that ends
+ * at
+ * @end. MAY_HOLD: no other, but too few are told. */
+enum holds { HOLDS_NOT, MAY_HOLD, HOLDS };
+enum holds held_words_in(const struct held_words *held, const struct pugmark_witness_event *e,
+			 uint64_t cfa, uint64_t end);
+
 /* Which of the open frames the event can be of by the stacks that handlers run on: from *@lo up to
  * *@hi. */
 void parser_handlers_bound(const struct parser *parser, const struct pugmark_witness_event *event,
