@@ -88,7 +88,7 @@ struct interruption {
 
 /* What lay on a stack from the frame of a call's callee on outwards, when code that is not traced
  * called back out of that call: words as a snapshot has them. */
-#define HELD_WORDS_MAX 256
+#define HELD_WORDS_MAX 1024
 struct held_words {
 	uint64_t addr;	  /* of at[0]: the callee's CFA */
 	uint32_t context; /* the number of the stack */
