@@ -4,8 +4,9 @@
  *   compare EXPECTED ACTUAL          (a file each, or - for standard input)
  *
  * Threads are paired in the order in which they first appear and each pair's events must be the
- * same, one by one; how threads interleave does not matter, nor what their ids are. `enter` and
- * `unwind` lines are not compared: a block trace does not have them. A `gap` is a difference.
+ * same, one by one; how threads interleave does not matter, nor what their ids are. `enter`,
+ * `unwind` and `switch` lines are not compared: a block trace does not have them. A `gap` is a
+ * difference.
  *
  * Exit status: 0 identical, 1 different (the first difference is shown with the events around it),
  * 2 for an error. Memory grows only with how far apart the two files put a thread's events. */
@@ -87,7 +88,8 @@ static char *next_any(struct source *s, size_t *thread)
 			exit(2);
 		}
 		*event++ = 0;
-		if (!strncmp(event, "enter ", 6) || !strncmp(event, "unwind ", 7))
+		if (!strncmp(event, "enter ", 6) || !strncmp(event, "unwind ", 7) ||
+		    !strncmp(event, "switch ", 7))
 			continue;
 		*thread = thread_number(s, s->line);
 		return event;
