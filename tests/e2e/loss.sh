@@ -51,8 +51,10 @@ check_loss() { # NAME MODE COMMAND...
 	gaps=$(sed -nE 's/.* lost in ([0-9]+) gaps.*/\1/p' said)
 	claim "$name $mode: something was lost" [ "${lost:-0}" -gt 0 ]
 	claim "$name $mode: and something was not" [ "$(number lossy witness_events)" -gt 0 ]
-	"$PUGMARK" verify lossy >/dev/null
+	"$PUGMARK" verify lossy >verified
 	claim "$name $mode: verify's exit status" [ $? = 3 ]
+	claim "$name $mode: a gap says where the thread was, and where it is behind" \
+		grep -qE 'events? (was|were) lost.*: [0-9a-f]+ in .*, after [^ ]' verified
 	claim "$name $mode: the certificate has the lost events" [ "$(number lossy lost)" = "$lost" ]
 	"$PUGMARK" dump lossy >dumped
 	claim "$name $mode: dump's exit status" [ $? = 3 ]
