@@ -21,7 +21,6 @@
 #define XOL_SLOT_BYTES 128 /* UPROBE_XOL_SLOT_BYTES */
 #define INT3 0xcc
 #define INSN_BYTES 15 /* at most */
-#define SWITCH_WORDS 18
 
 enum { OFF_TOLD = 1, OFF_UNTOLD = 2 };
 
@@ -69,6 +68,27 @@ static __always_inline void processor_note(struct capture_state *cs)
 	record_keep(cs, __builtin_offsetof(struct capture_bytes, data) + bytes);
 }
 
+/* Nobody has asked to hide memory. */
+const volatile bool noting_surroundings = false;
+
+/* What lies around it: current. Global, so that it is verified once. */
+__noinline int note_surroundings(struct capture_state *cs)
+{
+	__u64 words[SURROUNDINGS_WORDS];
+
+	if (!cs)
+		return 0;
+	for (__u32 i = 0; i < SURROUNDINGS; i++) {
+		__u64 at = surroundings_at(cs->off.words, i);
+		__u32 *sum = (__u32 *)(cs->off.words + SWITCH_WORDS) + i;
+
+		*sum = 0;
+		if (at >= LOWEST_ADDR && !bpf_probe_read_user(words, sizeof(words), (void *)at))
+			*sum = surroundings_sum(words);
+	}
+	return 0;
+}
+
 /* Where it lost the processor, and that it has got it back. */
 static __always_inline void note_off(struct capture_state *cs)
 {
@@ -77,11 +97,11 @@ static __always_inline void note_off(struct capture_state *cs)
 	records_send(cs, BPF_RB_NO_WAKEUP);
 	n->kind = RING_CAPTURE_SWITCH;
 	n->place = ~0u;
-	n->n_words = SWITCH_WORDS;
+	n->n_words = SWITCH_WORDS + (noting_surroundings ? SURROUNDINGS_SUMS : 0);
 	n->number = cs->number++;
 	cs->is_off = OFF_TOLD;
 	if (bpf_ringbuf_output(&captures, n,
-			       __builtin_offsetof(struct capture_note, words) + 8 * SWITCH_WORDS,
+			       __builtin_offsetof(struct capture_note, words) + 8 * n->n_words,
 			       BPF_RB_NO_WAKEUP))
 		count(&capture_counters.lost);
 }
@@ -199,6 +219,8 @@ static __always_inline void switch_off(struct task_struct *task)
 	cs->off.ip = regs.ip;
 	note_place(cs, task);
 	cs->off.sp = regs.sp;
+	if (noting_surroundings)
+		note_surroundings(cs);
 	cs->has_run = 1;
 	cs->is_off = OFF_UNTOLD;
 	if (!cs->busy)

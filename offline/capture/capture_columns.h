@@ -15,6 +15,7 @@ enum capture_column {
 	COLUMN_RANGES, /* how many, addresses, lengths */
 	COLUMN_HASHES, /* two bytes each */
 	COLUMN_BYTES,  /* of ranges and the XSAVE area */
+	COLUMN_AROUND, /* surroundings; older recordings have no such column */
 	N_COLUMNS
 };
 

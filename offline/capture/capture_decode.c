@@ -36,8 +36,9 @@ int capture_decoder_open(struct capture_decoder *dec, const uint8_t *raw, uint32
 
 	if (!cursor_varint(&c, &n))
 		return -EBADMSG;
+	dec->columns[COLUMN_AROUND] = (struct cursor){NULL, NULL};
 	for (int i = 0; i < N_COLUMNS; i++)
-		if (!cursor_column(&c, &dec->columns[i]))
+		if ((i != COLUMN_AROUND || c.at != c.end) && !cursor_column(&c, &dec->columns[i]))
 			return -EBADMSG;
 	/* A record has a byte in the first. */
 	if (n != (uint64_t)(dec->columns[COLUMN_HEAD].end - dec->columns[COLUMN_HEAD].at))
@@ -141,12 +142,33 @@ static bool get_signal(struct capture_decoder *dec, struct capture_slot *slot, u
 	return get(dec, COLUMN_VALUES, &c->handler);
 }
 
+static bool get_surroundings(struct capture_decoder *dec, struct capture *c)
+{
+	struct cursor *from = &dec->columns[COLUMN_AROUND];
+	uint64_t told = 0;
+
+	if (!from->at)
+		return true;
+	if (!cursor_varint(from, &told) || told >> SURROUNDINGS)
+		return false;
+	c->n_surroundings = told ? SURROUNDINGS : 0;
+	for (uint32_t i = 0; i < SURROUNDINGS; i++) {
+		if (!(told >> i & 1))
+			continue;
+		if (from->end - from->at < (ptrdiff_t)sizeof(c->surroundings[i]))
+			return false;
+		memcpy(&c->surroundings[i], from->at, sizeof(c->surroundings[i]));
+		from->at += sizeof(c->surroundings[i]);
+	}
+	return true;
+}
+
 static bool get_switch(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
 		       struct capture *c)
 {
 	c->trapped = head & HEAD_HAS_RDX;
 	return get_told(dec, slot, head, c) && get(dec, COLUMN_VALUES, &c->ip) &&
-	       get(dec, COLUMN_VALUES, &c->entered);
+	       get(dec, COLUMN_VALUES, &c->entered) && get_surroundings(dec, c);
 }
 
 static bool get_result(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,

@@ -61,6 +61,20 @@ static void put_kernel(struct capture_encoder *enc, struct capture_slot *slot,
 		put(enc, COLUMN_VALUES, c->order - c->entered);
 }
 
+/* A bit for each that is told, and those. */
+static void put_surroundings(struct capture_encoder *enc, const struct capture *c)
+{
+	uint64_t told = 0;
+
+	for (uint32_t i = 0; i < c->n_surroundings; i++)
+		told |= (uint64_t)(c->surroundings[i] != 0) << i;
+	put(enc, COLUMN_AROUND, told);
+	for (uint32_t i = 0; i < c->n_surroundings; i++)
+		if (c->surroundings[i])
+			bytes_put(&enc->columns[COLUMN_AROUND], &c->surroundings[i],
+				  sizeof(c->surroundings[i]));
+}
+
 /* Nothing may be told of its registers. */
 static bool hidden(const struct capture *c)
 {
@@ -109,6 +123,7 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 			put_all(enc, slot, c);
 		put(enc, COLUMN_VALUES, c->ip);
 		put(enc, COLUMN_VALUES, c->entered ? c->order - c->entered : 0);
+		put_surroundings(enc, c);
 		break;
 	case CAPTURE_INSN:
 		for (int i = 0; i < 4; i++)

@@ -7,6 +7,7 @@
 #define OFFLINE_CAPTURE_CAPTURE_RING_H
 
 #include "offline/capture/clock_area.h"
+#include "offline/capture/surroundings.h"
 
 #ifndef __bpf__ /* there vmlinux.h has the types */
 #include <linux/types.h>
@@ -161,13 +162,15 @@ struct task_number {
 
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
 #define CAPTURE_WORDS 18
+#define SWITCH_WORDS 18
 /* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.
  * SWITCH: 16 registers, flags; 1: it may have been in the trap of a probe, with ip behind its one
- * byte. END: 16 registers, flags; where in the order the system call began that ends it, or 0.
- * RESULT: rax, rdx, the hash, which are those of the call: 1: rax, 4: rdx. INSN: rax, rcx, rdx,
- * rbx, flags. KERNEL: its number, the result, six arguments; of mmap() of a file its inode and
- * bytes; where in the order it began; a struct capture_channel, if there is one, or of mmap() of a
- * file the kernel's number of its device. */
+ * byte; behind them, if they may be told, the sums of its surroundings, two in each. END: 16
+ * registers, flags; where in the order the system call began that ends it, or 0. RESULT: rax, rdx,
+ * the hash, which are those of the call: 1: rax, 4: rdx. INSN: rax, rcx, rdx, rbx, flags. KERNEL:
+ * its number, the result, six arguments; of mmap() of a file its inode and bytes; where in the
+ * order it began; a struct capture_channel, if there is one, or of mmap() of a file the kernel's
+ * number of its device. */
 struct capture_note {
 	__u32 kind;
 	__u32 task;
@@ -179,7 +182,7 @@ struct capture_note {
 	__u64 ip, sp;
 	__s32 pid; /* its process, in the collector's namespace */
 	__u32 reserved;
-	__u64 words[CAPTURE_WORDS + 2]; /* n_words are sent */
+	__u64 words[SWITCH_WORDS + SURROUNDINGS_SUMS]; /* n_words are sent */
 };
 
 struct capture_bytes {

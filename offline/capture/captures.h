@@ -14,6 +14,8 @@
 
 #include <pugmark/diag.h>
 
+#include "offline/capture/surroundings.h"
+
 #define CAPTURE_NONE UINT32_MAX
 #define CAPTURE_UNKNOWN (UINT32_MAX - 1)
 #define CAPTURE_NEVER ((uint64_t)1 << 62) /* of the order: not before the recording ends */
@@ -111,6 +113,10 @@ struct capture {
 	uint32_t map_file; /* index of captures_files(); CAPTURE_NONE: anonymous, zeros;
 			      CAPTURE_UNKNOWN: a file that nobody could look at */
 	uint64_t map_addr, map_len, map_old, map_old_len, map_off;
+	/* SWITCH: of the memory around (surroundings.h), 0 of what could not be read;
+	 * SURROUNDINGS of them, or 0: nothing is told. Else undefined. */
+	uint32_t n_surroundings;
+	uint32_t surroundings[SURROUNDINGS];
 };
 
 /* A mapping of the process at the start. */

@@ -76,12 +76,43 @@ static enum turns find_turns(const struct value_run *run, const struct value_ins
 	return !found ? TURNS_UNKNOWN : *turns ? TURNS_DONE : TURNS_NONE;
 }
 
+/* Whether what the record tells of one part of the memory around may lie there: that is told of
+ * what is exact. Code may have had probes. */
+static bool part_agrees(struct value_run *run, const struct capture *c, uint32_t i)
+{
+	uint64_t words[SURROUNDINGS_WORDS], at = surroundings_at((const __u64 *)c->regs, i);
+	uint8_t quality = VALUE_UNKNOWN;
+	if (!c->surroundings[i] ||
+	    value_memory_read(&run->memory, at, words, sizeof(words), &quality) || quality ||
+	    surroundings_sum((const __u64 *)words) == c->surroundings[i])
+		return true;
+	const struct value_region *first = value_memory_region(&run->memory, at);
+	const struct value_region *last = value_memory_region(&run->memory, at + sizeof(words) - 1);
+	return !first || !last || (first->prot | last->prot) & VALUE_EXEC;
+}
+
+/* The same of all parts, of which the one that told the last time is looked at first: a loop may
+ * come by a million times. In the midst of a string instruction some of it is written already. */
+static bool surroundings_agree(struct value_run *run, const struct capture *c)
+{
+	if (!c->n_surroundings || moved(value_machine_insn(run->machine, c->ip)))
+		return true;
+	for (uint32_t k = 0; k < c->n_surroundings; k++) {
+		uint32_t i = (run->told_apart + k) % c->n_surroundings;
+		if (!part_agrees(run, c, i)) {
+			run->told_apart = i;
+			return false;
+		}
+	}
+	return true;
+}
+
 bool value_run_agrees_there(struct value_run *run, const struct capture *c)
 {
 	struct capture here = *c;
 	uint64_t turns;
 	here.known = value_run_told_there(run, c);
-	return value_run_agrees(run, &here) &&
+	return value_run_agrees(run, &here) && surroundings_agree(run, c) &&
 	       (value_machine_state(run->machine)->rip != c->ip ||
 		find_turns(run, value_machine_insn(run->machine, c->ip), c, &turns) !=
 			TURNS_IMPOSSIBLE);

@@ -171,9 +171,10 @@ struct value_run {
 	/* 0: through all calls; else not through one in which other threads are executed until it
 	 * is over behind that moment. */
 	uint64_t stop_waiting;
-	uint64_t expected; /* address of a place whose record was taken already, 0: none */
-	uint64_t heap_end; /* 0: there is no heap yet */
-	uint64_t xstate;   /* components that the processor had switched on: XCR0 */
+	uint32_t told_apart; /* the part of surroundings that did not agree last (agrees.c) */
+	uint64_t expected;   /* address of a place whose record was taken already, 0: none */
+	uint64_t heap_end;   /* 0: there is no heap yet */
+	uint64_t xstate;     /* components that the processor had switched on: XCR0 */
 	struct library_writes *writes; /* NULL: nobody has ever asked */
 	struct turned *turned;	       /* NULL: the run goes the way that was recorded (turn.h) */
 	bool outside, in_library;

@@ -76,6 +76,9 @@ static struct capture any_capture(uint32_t i)
 	if (c.kind == CAPTURE_SWITCH) {
 		c.entered = next_random() & 1 ? c.order - next_random() % 5 - 1 : 0;
 		c.trapped = next_random() & 1;
+		c.n_surroundings = next_random() & 1 ? SURROUNDINGS : 0;
+		for (uint32_t k = 0; k < c.n_surroundings; k++)
+			c.surroundings[k] = k && next_random() & 1 ? 0 : next_random() | 1;
 	}
 	if (c.kind == CAPTURE_LOST)
 		c.lost = any_number();
@@ -104,6 +107,9 @@ static void assert_same(const struct capture *a, const struct capture *b)
 	assert_int_equal(a->flags, b->flags);
 	assert_int_equal(a->entered, b->entered);
 	assert_int_equal(a->trapped, b->trapped);
+	assert_int_equal(a->n_surroundings, b->n_surroundings);
+	assert_memory_equal(a->surroundings, b->surroundings,
+			    a->n_surroundings * sizeof(*a->surroundings));
 	assert_int_equal(a->fs_base, b->fs_base);
 	assert_int_equal(a->gs_base, b->gs_base);
 	assert_int_equal(a->xsave_bytes, b->xsave_bytes);

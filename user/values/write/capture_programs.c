@@ -102,6 +102,7 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 		bpf_map__set_max_entries(s->maps.captures, options->capture_ring_bytes);
 		s->rodata->redacting = options->n_redact;
 		s->rodata->noting_switches = options->one_processor;
+		s->rodata->noting_surroundings = !options->n_redact && !options->no_memory;
 		bpf_program__set_autoload(s->progs.on_switch_values, options->one_processor);
 		/* That of the witnesses has all events. */
 		bpf_map__set_max_entries(s->maps.events, 4096);

@@ -370,6 +370,7 @@ static void redact(struct capture_task *t, struct capture *c)
 		c->n_ranges = 0;
 	} else if (c->kind == CAPTURE_SWITCH) {
 		c->known = 0; /* the place is kept: ip and sp */
+		c->n_surroundings = 0;
 	}
 	/* Its result is rax of what was interrupted, unless that was a call that has failed. */
 	if (c->kind == CAPTURE_KERNEL && c->nr == SYS_rt_sigreturn) {
@@ -383,6 +384,14 @@ static void take_registers(const struct capture_note *n, struct capture *c)
 	memcpy(c->regs, n->words, sizeof(c->regs));
 	c->flags = n->words[16];
 	c->known = CAPTURE_ALL_KNOWN;
+}
+
+static void take_surroundings(const struct capture_note *n, struct capture *c)
+{
+	if (n->n_words < SWITCH_WORDS + SURROUNDINGS_SUMS)
+		return;
+	memcpy(c->surroundings, n->words + SWITCH_WORDS, sizeof(c->surroundings));
+	c->n_surroundings = SURROUNDINGS;
 }
 
 static void take_result(struct capture_writer *w, struct capture_task *t,
@@ -472,6 +481,7 @@ static void note_begins(const struct capture_writer *w, const struct capture_tas
 	c->place = n->place;
 	c->map_file = CAPTURE_NONE;
 	c->entered = 0;
+	c->n_surroundings = 0;
 	c->order = n->order;
 	c->time_ns = n->time_ns;
 	c->ip = ip_told(w, t, n);
@@ -538,6 +548,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	case RING_CAPTURE_SWITCH:
 		take_registers(n, &c);
 		c.trapped = n->words[17];
+		take_surroundings(n, &c);
 		c.entered = n->order;
 		if (w->redaction.n)
 			redact(t, &c);
