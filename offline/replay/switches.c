@@ -2,19 +2,33 @@
 /* switches.c: where a task lost the processor in user mode, found again by its registers (where
  * they are hidden, by ip and stack pointer alone). What it executes between two such records nobody
  * else has seen, and it has seen nobody else. A place that is met once more with the same
- * registers, as in a loop that waits, is taken the first time. If the loop has changed memory by
- * then, how often it did is not known. */
+ * registers and surroundings, as in a loop that waits, is taken the first time. If the loop has
+ * changed memory or registers that no record tells by then, how often it did is not known. */
 #include "offline/replay/replay_impl.h"
 
 #include <string.h>
 
 enum { LOOK_INSNS = 20000 };
 
-/* Goes on alone from where the task lost the processor, as it may have done: whether it comes there
- * once more, with other memory. Where registers are hidden, with other ones as well; and unless it
- * is seen to come to a system call before, it may. */
-static bool comes_back_changed(struct value_run *run, const struct capture *here,
-			       const struct value_snapshot *memory)
+/* What is not as it was when a place is met once more. */
+enum { SAME = 0, OTHER_MEMORY = 1, OTHER_REGISTERS = 2 /* of those that no record tells */ };
+
+static unsigned difference(const struct value_run *run, const struct value_state *was, bool hides,
+			   const struct value_snapshot *memory)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	bool others = memcmp(s->vec, was->vec, sizeof(s->vec)) || s->no_tops != was->no_tops ||
+		      memcmp(s->fx, was->fx, sizeof(s->fx)) || s->mxcsr != was->mxcsr ||
+		      (hides && memcmp(s, was, sizeof(*s)));
+	return (value_memory_is_as(&run->memory, memory) ? SAME : OTHER_MEMORY) |
+	       (others ? OTHER_REGISTERS : SAME);
+}
+
+/* Goes on alone from where the task lost the processor, as it may have done: what is other when it
+ * comes there once more. Where registers are hidden, and it is not seen to come to a system call
+ * before, all may be. */
+static unsigned comes_back_changed(struct value_run *run, const struct capture *here,
+				   const struct value_snapshot *memory)
 {
 	struct value_machine *m = run->machine;
 	const struct value_state *s = value_machine_state(m);
@@ -24,13 +38,12 @@ static bool comes_back_changed(struct value_run *run, const struct capture *here
 	enum value_side other = value_machine_side_now(m) == VALUE_SIDE_TRACED ? VALUE_SIDE_LIBRARY
 									       : VALUE_SIDE_TRACED;
 	if (value_machine_expect(m, place, here->regs, value_run_told_there(run, here) & 0xffff))
-		return true;
+		return OTHER_MEMORY | OTHER_REGISTERS;
 	for (;;) {
 		enum value_stop stop = value_machine_run(m, count + LOOK_INSNS, NULL);
 		if (stop == VALUE_STOP_PLACE && s->rip == place &&
 		    value_run_agrees_there(run, here))
-			return !value_memory_is_as(&run->memory, memory) ||
-			       (hides && memcmp(s, &was, sizeof(was)));
+			return difference(run, &was, hides, memory);
 		bool on = stop == VALUE_STOP_PLACE;
 		if (stop == VALUE_STOP_OUTSIDE && value_machine_has_code(m, s->rip, other)) {
 			enum value_side now = value_machine_side_now(m);
@@ -39,17 +52,37 @@ static bool comes_back_changed(struct value_run *run, const struct capture *here
 			on = true;
 		}
 		if (!on || value_machine_count(m) >= count + LOOK_INSNS)
-			return hides && stop != VALUE_STOP_SYSCALL;
+			return hides && stop != VALUE_STOP_SYSCALL ? OTHER_MEMORY | OTHER_REGISTERS
+								   : SAME;
 	}
 }
 
-static bool is_ambiguous(struct value_run *run, const struct capture *here)
+static uint64_t told_bits(const struct capture *c)
+{
+	uint64_t flags = (uint64_t)1 << VALUE_BIT_FLAGS | (uint64_t)1 << VALUE_BIT_DF;
+	return (c->known & 0xffff) | 1 << VALUE_RSP | (c->known & CAPTURE_FLAGS_KNOWN ? flags : 0);
+}
+
+/* Nothing tells which time it was: what others have done by then, and what it does meanwhile. */
+static void part(struct value_run *run)
+{
+	value_threads_part(run);
+	value_run_suppose(run);
+}
+
+/* Where it may have been another time, what that would have changed is assumed. */
+static void doubt_ambiguous(struct value_run *run, const struct capture *here)
 {
 	struct value_moment now;
 	value_moment_keep(run, &now);
-	bool changed = comes_back_changed(run, here, &now.memory);
+	unsigned changed = comes_back_changed(run, here, &now.memory);
 	value_moment_go_back(run, &now);
-	return changed;
+	if (changed & OTHER_MEMORY)
+		value_memory_assume_all(&run->memory);
+	if (changed & OTHER_REGISTERS)
+		value_doubt(run->machine, VALUE_BITS_ALL & ~told_bits(here));
+	if (changed && value_run_hides(here))
+		part(run);
 }
 
 /* Whether the task lost the processor at this very moment, as the next record says. */
@@ -79,13 +112,6 @@ static void take_switch(struct value_run *run, struct value_trace *trace, struct
 		run->ended = VALUE_REPLAY_END;
 }
 
-/* Nothing tells which time it was: what others have done by then, and what it does meanwhile. */
-static void part(struct value_run *run)
-{
-	value_threads_part(run);
-	value_run_suppose(run);
-}
-
 bool value_run_switched(struct value_run *run, struct value_trace *trace)
 {
 	struct value_machine *m = run->machine;
@@ -94,12 +120,8 @@ bool value_run_switched(struct value_run *run, struct value_trace *trace)
 		return false;
 	take_switch(run, trace, &here);
 	/* Which time it was matters to those alone that were executed meanwhile. */
-	if (value_threads_together(run) && !value_run_was_alone(run, here.entered, here.order) &&
-	    is_ambiguous(run, &here)) {
-		value_memory_assume_all(&run->memory);
-		if (value_run_hides(&here))
-			part(run);
-	}
+	if (value_threads_together(run) && !value_run_was_alone(run, here.entered, here.order))
+		doubt_ambiguous(run, &here);
 	value_machine_set_count(m, value_machine_count(m));
 	return true;
 }
