@@ -203,7 +203,16 @@ int captures_table_read(struct captures *c, struct pugmark_diag *diag)
 
 bool captures_has_subleaves(uint32_t leaf)
 {
-	return leaf == 4 || leaf == 7 || leaf == 0xd;
+	enum {
+		CACHES = 4,
+		FEATURES = 7,
+		STATES = 0xd,
+		TRACING = 0x14,
+		TILES = 0x1d,
+		MULTIPLY = 0x1e
+	};
+	return leaf == CACHES || leaf == FEATURES || leaf == STATES || leaf == TRACING ||
+	       leaf == TILES || leaf == MULTIPLY;
 }
 
 bool captures_cpuid(const struct captures *c, uint32_t leaf, uint32_t subleaf, uint32_t out[4],

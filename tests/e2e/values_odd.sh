@@ -160,6 +160,8 @@ int main(void)
 {
 	note(1, asks(1));
 	note(2, asks(7));
+	note(3, asks(0x14));
+	note(4, asks(0x1d));
 	return 0;
 }
 C
