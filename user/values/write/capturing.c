@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* capturing.c: see capturing.h. One thread drains the ring; the recorder's own stops the program
- * and writes its start. */
+/* capturing.c: see capturing.h. One thread drains the ring, by the processor time that others
+ * leave; the recorder's own stops the program and writes its start. */
 #include "user/values/write/capturing.h"
 
 #include "user/kernel/ring.h"
 #include "user/values/write/capture_programs.h"
 #include "user/values/write/capture_writer.h"
 #include "user/values/write/clock_removal.h"
+#include "user/values/write/drain_priority.h"
 #include "user/values/write/entry_stop.h"
 #include "user/values/write/freeze.h"
 #include "user/values/write/one_processor.h"
@@ -41,6 +42,7 @@ struct capturing {
 	struct start_options start;
 	const char **traced;
 	struct ring_reader *ring;
+	struct drain_priority *priority; /* of the thread */
 	pthread_t thread;
 	bool runs;
 	atomic_bool has_no_vdso; /* the process, or it notes itself what that tells */
@@ -146,6 +148,7 @@ static void *drain_main(void *context)
 		}
 		if (ends)
 			break;
+		drain_priority_rest(c->priority);
 		if (c->options->thin && time_ns - thinned_ns > THIN_NS) {
 			c->thinned |= capture_programs_thin(c->programs, c->has_no_vdso);
 			thinned_ns = now_ns();
@@ -169,6 +172,7 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 	err = c->image && c->ring ? 0 : -ENOMEM;
 	if (!err) {
 		capture_writer_resolve(c->writer, start_image_file_of, c->image);
+		c->priority = drain_priority_begin(c->ring, capture_programs_ring_fd(c->programs));
 		err = -pthread_create(&c->thread, NULL, drain_main, c);
 		c->runs = !err;
 	}
@@ -282,8 +286,7 @@ static int share_processor(struct capturing *c, pid_t pid, struct pugmark_diag *
 	return c->options->one_processor ? one_processor_begin(pid, &c->processor, diag) : 0;
 }
 
-int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
-		     struct pugmark_diag *diag)
+static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct pugmark_diag *diag)
 {
 	uint64_t before_ns = now_ns();
 	struct frozen frozen;
@@ -314,7 +317,16 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
 }
 
-int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
+		     struct pugmark_diag *diag)
+{
+	drain_priority_allow(c->priority, false);
+	int err = attach(c, pid, stopped_ns, diag);
+	drain_priority_allow(c->priority, true);
+	return err;
+}
+
+static int begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 {
 	int err = entry_stop_wait(pid, diag);
 
@@ -383,6 +395,26 @@ int capturing_error(const struct capturing *c)
 	return c->writer ? capture_writer_error(c->writer) : 0;
 }
 
+int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+{
+	int err = begin(c, pid, diag);
+
+	drain_priority_allow(c->priority, true);
+	return err;
+}
+
+static void end_draining(struct capturing *c)
+{
+	if (c->runs) {
+		c->ends = true;
+		drain_priority_hurry(c->priority);
+		pthread_join(c->thread, NULL);
+		c->runs = false;
+	}
+	drain_priority_end(c->priority);
+	c->priority = NULL;
+}
+
 int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text)
 {
 	uint64_t lost, without_task;
@@ -396,11 +428,7 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	capture_programs_end(c->programs); /* if not, what others do at the end is assumed */
 	give_back(c, words);
 	capture_programs_counters(c->programs, &lost, &without_task);
-	if (c->runs) {
-		c->ends = true;
-		pthread_join(c->thread, NULL);
-		c->runs = false;
-	}
+	end_draining(c);
 	if (c->image && (c->thinned || start_image_n_files(c->image) != c->n_files ||
 			 start_image_files_changed(c->image)))
 		write_table(c);
@@ -422,10 +450,7 @@ void capturing_free(struct capturing *c)
 {
 	if (!c)
 		return;
-	if (c->runs) {
-		c->ends = true;
-		pthread_join(c->thread, NULL);
-	}
+	end_draining(c);
 	one_processor_end(c->processor);
 	clock_removal(&c->clocks);
 	capture_programs_free(c->programs);

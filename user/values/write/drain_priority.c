@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* drain_priority.c: see drain_priority.h.
+ *
+ *   rests  ── the kernel wakes, or 1/8 of the ring waits, or it is not allowed ──>  hurries
+ *   rests  <── none of these in a second's looks ─────────────────────────────────  hurries
+ */
+#include "user/values/write/drain_priority.h"
+
+#include "user/kernel/idle_thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+	LOOK_MS = 8,
+	CALM_LOOKS = 1000 / LOOK_MS,
+	MUCH_SHARE = 8, /* of the ring; what comes between two looks is far less than the rest */
+};
+
+struct drain_priority {
+	const struct ring_reader *ring;
+	struct idle_thread drains;
+	int epoll;
+	atomic_bool allowed, ends;
+	pthread_t thread;
+};
+
+static bool is_much(const struct ring_reader *ring)
+{
+	return ring_written(ring) - ring_read(ring) > ring_size(ring) / MUCH_SHARE;
+}
+
+static void *watch_main(void *context)
+{
+	struct drain_priority *p = context;
+	struct epoll_event event;
+	int calm = 0;
+
+	while (!p->ends) {
+		bool woken = epoll_wait(p->epoll, &event, 1, LOOK_MS) > 0;
+
+		calm = woken || !p->allowed || is_much(p->ring) ? 0 : calm + 1;
+		if (!calm)
+			idle_thread_hurry(&p->drains);
+		else if (calm == CALM_LOOKS)
+			idle_thread_may_rest(&p->drains);
+	}
+	return NULL;
+}
+
+struct drain_priority *drain_priority_begin(const struct ring_reader *ring, int ring_fd)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	struct drain_priority *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->ring = ring;
+	idle_thread_hurry(&p->drains);
+	p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (p->epoll >= 0 && !epoll_ctl(p->epoll, EPOLL_CTL_ADD, ring_fd, &event) &&
+	    !pthread_create(&p->thread, NULL, watch_main, p))
+		return p;
+	if (p->epoll >= 0)
+		close(p->epoll);
+	free(p);
+	return NULL;
+}
+
+void drain_priority_rest(struct drain_priority *p)
+{
+	if (p && !atomic_load(&p->drains.resting))
+		idle_thread_rest(&p->drains);
+}
+
+void drain_priority_allow(struct drain_priority *p, bool allowed)
+{
+	if (!p)
+		return;
+	p->allowed = allowed;
+	if (!allowed)
+		idle_thread_hurry(&p->drains);
+}
+
+void drain_priority_hurry(struct drain_priority *p)
+{
+	drain_priority_allow(p, false);
+}
+
+void drain_priority_end(struct drain_priority *p)
+{
+	if (!p)
+		return;
+	p->ends = true;
+	pthread_join(p->thread, NULL);
+	close(p->epoll);
+	free(p);
+}
