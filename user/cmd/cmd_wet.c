@@ -2,7 +2,6 @@
 /* cmd_wet.c: `pugmark wet DIR`: the whole execution trace of a recording of level values, in a
  * file, and what it takes, as the tables of the WET paper (Zhang and Gupta, MICRO-37, 2004) have
  * it; and `pugmark wet FILE`, which asks such a file. */
-#include "offline/base/folder.h"
 #include "offline/wet/choose.h"
 #include "offline/wet/file.h"
 #include "offline/wet/machine.h"
@@ -10,6 +9,7 @@
 #include "user/cli/command.h"
 #include "user/cli/numbers.h"
 #include "user/values/show/value_names.h"
+#include "user/wet/wet_output.h"
 #include "user/wet/wet_show.h"
 #include "user/why/control.h"
 
@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum wet_question { ASK_SIZES, ASK_BLOCKS, ASK_VALUES, ASK_DEPENDS };
 
@@ -192,59 +191,6 @@ static const char *module_name(void *ctx, uint32_t module)
 	return value_names_file(ctx, module);
 }
 
-/* The file that is written. */
-struct output {
-	int parent; /* its folder; -1: none was asked for */
-	char name[FOLDER_NAME_MAX];
-	FILE *file;
-};
-
-static int cannot_write(const struct wet_options *o, int err, struct pugmark_diag *diag)
-{
-	const char *why = err == -EEXIST  ? "it is there already (remove it, or choose another)"
-			  : err == -EPERM ? "a link on the way belongs to another user, or this "
-					    "one may not"
-					  : strerror(-err);
-	return pugmark_diag_set(diag, err, o->output, PUGMARK_NO_OFFSET, "cannot write: %s", why);
-}
-
-/* It holds what memory held: nobody else may read it, and no file that is there is written to. */
-static int output_create(const struct wet_options *o, struct output *out, struct pugmark_diag *diag)
-{
-	out->parent = -1;
-	out->file = NULL;
-	if (!o->output)
-		return 0;
-	out->parent = folder_parent(o->output, FOLDER_OWN, out->name);
-	if (out->parent < 0)
-		return cannot_write(o, out->parent == -EINVAL ? -EISDIR : out->parent, diag);
-	int fd = folder_create(out->parent, out->name, FOLDER_OWN);
-	if (fd >= 0 && (out->file = fdopen(fd, "w")))
-		return 0;
-	int err = fd < 0 ? fd : -ENOMEM;
-	if (fd >= 0) {
-		close(fd);
-		unlinkat(out->parent, out->name, 0);
-	}
-	close(out->parent);
-	out->parent = -1;
-	return cannot_write(o, err, diag);
-}
-
-/* Of what has failed, @err, nothing is left there. */
-static int output_end(const struct wet_options *o, struct output *out, int err,
-		      struct pugmark_diag *diag)
-{
-	if (out->parent < 0)
-		return err;
-	if (fclose(out->file) && !err)
-		err = cannot_write(o, -errno, diag);
-	if (err)
-		unlinkat(out->parent, out->name, 0);
-	close(out->parent);
-	return err;
-}
-
 /* Compresses @graph, to @out if a file was asked for. */
 static int compress(const struct wet_options *o, struct wet_graph *graph, struct noting *noting,
 		    struct value_names *names, FILE *out, struct wet_made *made,
@@ -263,7 +209,7 @@ static int compress(const struct wet_options *o, struct wet_graph *graph, struct
 		return wet_sizes_of(graph, by, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
 	struct wet_places places = {place_at, module_name, value_names_modules(names), names};
 	int err = wet_file_write(graph, by, &places, made->partial, out, &made->sizes);
-	return err ? cannot_write(o, err, diag) : 0;
+	return err ? wet_output_failed(o->output, err, diag) : 0;
 }
 
 static int make(const struct wet_options *o, FILE *out, struct wet_made *made,
@@ -591,10 +537,10 @@ int cmd_wet(int argc, char **argv)
 		int status = ask(&o, &diag);
 		return status < 0 ? command_fail(&diag) : status ? EXIT_GAPS : EXIT_OK;
 	}
-	struct output out;
-	int err = output_create(&o, &out, &diag);
+	struct wet_output out = {.parent = -1};
+	int err = o.output ? wet_output_create(o.output, &out, &diag) : 0;
 	if (!err)
-		err = output_end(&o, &out, make(&o, out.file, &made, &diag), &diag);
+		err = wet_output_end(&out, make(&o, out.file, &made, &diag), &diag);
 	if (err)
 		return command_fail(&diag);
 	(o.json ? print_json : print_text)(&made);
