@@ -145,7 +145,7 @@ done
 
 # The last that is written to the counter is what the program has printed of it.
 "$PUGMARK" values rec --watch counter --limit 100000 >got
-bytes=$(grep -w write got | tail -n 1 | awk '{ print $NF }')
+bytes=$(grep -w write got | tail -n 1 | awk '{ print $6 }')
 claim 'watch ends with what was printed' is \
 	$((16#${bytes:6:2}${bytes:4:2}${bytes:2:2}${bytes:0:2})) "$(tail -n 1 counted)"
 claim 'it has every write of the loop' is "$(grep -wc 'write weigh' got)" 190
@@ -352,4 +352,129 @@ run 1 values rec 0xdead000
 claim 'an address that is not there is named' grep -q '0xdead000: no such function, line or address' err
 run 2 values rec weigh --where
 run 1 values rec weigh --where 'n is 3'
+# What is watched has each value that the program has said it stores, at -O0 in memory, else in registers.
+cat >watched.c <<'C'
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define SET(what, name, value) (what = (value), fprintf(stderr, name " %d\n", (int)what))
+struct point { int x, y; unsigned low : 3, high : 5; };
+struct point points[3] = {{1, 2}, {3, 4}, {5, 6}};
+struct point *volatile current;
+struct holder { struct point *of; } holder, *outer = &holder;
+__thread int mine = 7;
+static jmp_buf back;
+__attribute__((noinline)) void put(int *to, int value) { *to = value; }
+__attribute__((noinline)) int depth(int n)
+{
+	int local;
+	put(&local, 10 * n);
+	fprintf(stderr, "depth:local %d\n", local);
+	if (n > 0)
+		n += depth(n - 1);
+	put(&local, local + n);
+	fprintf(stderr, "depth:local %d\n", local);
+	return local;
+}
+__attribute__((noinline)) void leave(int n)
+{
+	int lost;
+	put(&lost, n + 1);
+	fprintf(stderr, "leave:lost %d\n", lost);
+	if (lost > 2)
+		longjmp(back, 1);
+	leave(lost);
+	put(&lost, 99);
+}
+__attribute__((noinline)) int sum(const int *of, int n)
+{
+	static int calls;
+	int total = 0;
+	SET(calls, "sum:calls", calls + 1);
+	for (int i = 0; i < n; i++)
+		total += of[i];
+	return total;
+}
+static int compare(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+	return (x > y) - (x < y);
+}
+static void *run(void *arg)
+{
+	for (int i = 0; i < 3; i++)
+		SET(mine, "mine", mine + (int)(long)arg);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	int four[4] = {4, 2, 9, 1};
+	pthread_t t;
+	SET(points[1].y, "points[1].y", 40);
+	current = points;
+	SET(current->x, "current->x", 10 * argc);
+	current++;
+	SET(current->x, "current->x", 30);
+	SET(points[2].high, "points[2].high", 9);
+	outer->of = points;
+	SET(outer->of->y, "outer->of->y", 20);
+	holder.of = ++current;
+	SET(outer->of->y, "outer->of->y", 60);
+	depth(3);
+	if (!setjmp(back))
+		leave(0);
+	depth(1);
+	sum(four, 4);
+	sum(four, 2);
+	qsort(four, 4, sizeof(*four), compare);
+	pthread_create(&t, NULL, run, (void *)100);
+	pthread_join(t, NULL);
+	run((void *)1);
+	return four[0];
+}
+C
+watch() { # WHAT: the values that were written, one a line; a move to another place writes the same again
+	"$PUGMARK" values seen --watch "$1" --limit 100000 --format json >got 2>err
+	python3 -c 'import json
+for a in json.load(open("got")):
+    if a["kind"] == "write": print(a["value"].rstrip("~"))' | uniq
+}
+for compiler in "${CC:-cc}" clang; do
+	command -v "$compiler" >tool || continue
+	for option in -O0 -O2; do
+		rm -rf seen
+		"$compiler" $option -g -w -pthread -o watched watched.c || continue
+		"$PUGMARK" record -q --level values -o seen -- ./watched 2>told
+		for what in 'points[1].y' 'current->x' 'points[2].high' 'outer->of->y' depth:local leave:lost sum:calls; do
+			claim "$what has each value that was stored ($compiler $option)" \
+				is "$(watch "$what" | tr '\n' ' ')" "$(sed -n "s/^${what//[/\\[} //p" told | uniq | tr '\n' ' ')"
+		done
+		# The task of the thread comes second.
+		claim "a thread has its own ($compiler $option)" is "$(watch mine | sort -n | tr '\n' ' ')" \
+			"$(sed -n 's/^mine //p' told | sort -n | tr '\n' ' ')"
+		"$PUGMARK" values seen --watch leave:lost >got 2>err
+		# Optimised it may be a loop.
+		[ $option = -O2 ] || claim "and each call ($compiler $option)" \
+			is "$(sed -nE 's/.* write .*, (call [0-9]+)$/\1/p' got | uniq | tr '\n' ' ')" 'call 1 call 2 call 3 '
+		# qsort() changes what it was given; the last of it is sorted.
+		claim "what a library writes there is seen ($compiler $option)" \
+			is "$("$PUGMARK" values seen --watch main:four 2>err | grep -E 'write (outside|qsort)' | tail -n 1 |
+				sed -E 's/.* = (\{.*\}) in .*/\1/')" '{1, 2, 4, 9}'
+		# A register that holds it.
+		"$PUGMARK" values seen --watch sum:total >got 2>err
+		if [ $option = -O2 ] && [ "$compiler" != clang ]; then
+			claim 'a register has the sum' is \
+				"$(sed -nE 's/.* write sum .* = ([0-9]+) in r[a-z0-9]+, call ([0-9])$/\2 \1/p' got |
+					sort -k1,1n -s | awk '{ last[$1] = $2 } END { print last[1], last[2] }')" '16 6'
+		fi
+	done
+done
+for what in 'local:there is depth.local' 'depth:locale:depth\(\) has no such variable; it has .*local' \
+	'points[3].x:the array has 3 elements' 'points[1].z:point has no member z; it has x, y, low, high' \
+	'current->x.y:int has no members' 'nobody:n:no function .nobody. with variables' \
+	'points[1:an index is a number and a \]'; do
+	run 1 values seen --watch "${what%:*}"
+	claim "${what%:*} is told with what there is" grep -qE "${what##*:}" err
+done
 conclude

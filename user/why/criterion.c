@@ -195,15 +195,17 @@ static int take_variable(struct why_run *w, const struct why_options *o, uint64_
 	struct value_variable v;
 	uint32_t module;
 	uint64_t elf, addr, size, bias = 0;
+	bool thread;
 	value_names_at(w->names, ip, &module, &elf);
 	struct value_vars *vars = value_names_vars(w->names, module);
 	captures_bias(value_replay_captures(w->replay), module, &bias);
 	if (!vars || !value_vars_find(vars, o->variable, elf, bias, m, &v)) {
-		if (!value_names_variable(w->names, o->variable, &addr, &size))
+		if (!value_names_variable(w->names, o->variable, &addr, &size, &thread))
 			return fail(
 				o, diag, -ENOENT,
 				"no such variable at that place (DWARF says which there are, and "
 				"where)");
+		addr += thread ? value_machine_state(m)->gpr[VALUE_FS] : 0;
 		v = (struct value_variable){.memory = true, .addr = addr, .len = size ? size : 8};
 	}
 	if (!v.memory) {

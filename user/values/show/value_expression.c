@@ -9,6 +9,8 @@
  * a tail call since, of which nothing would be left on the stack. */
 #include "user/values/show/value_expression.h"
 
+#include "user/values/show/thread_block.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,6 +426,18 @@ static void deref(struct evaluation *e, size_t len)
 	top->quality = known(value_bytes_read(&at, value_machine_memory(e->c->m), 0, &top->v, len));
 }
 
+/* From the place in a thread-local block to the address that the thread has it at. */
+static bool thread_address(const struct value_context *c, struct entry *top)
+{
+	Dwarf_Addr bias;
+	uint64_t below;
+
+	if (!c->m || !value_thread_block(dwfl_module_getelf(c->module, &bias), &below))
+		return false;
+	top->v += value_machine_state(c->m)->gpr[VALUE_FS] - below;
+	return true;
+}
+
 /* Operations on what is there. *@done false: it is none of these. */
 static bool move(struct evaluation *e, const Dwarf_Op *op, bool *done)
 {
@@ -461,6 +475,9 @@ static bool move(struct evaluation *e, const Dwarf_Op *op, bool *done)
 			return false;
 		deref(e, op->atom == DW_OP_deref ? 8 : op->number);
 		return true;
+	case DW_OP_form_tls_address:
+	case DW_OP_GNU_push_tls_address:
+		return e->n && thread_address(e->c, top);
 	default:
 		*done = false;
 		return true;

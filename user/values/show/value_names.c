@@ -9,6 +9,7 @@
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
 #include "user/file/dwarf_lines.h"
+#include "user/values/show/thread_block.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -424,7 +425,8 @@ int value_names_entries(struct value_names *v, uint64_t **out, uint32_t *n)
 }
 
 /* In the symbol table of the file at @path. */
-static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint64_t *size)
+static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint64_t *size,
+			bool *thread)
 {
 	private_elf_guard struct private_elf file = {0};
 	bool found = false;
@@ -443,8 +445,11 @@ static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint
 			const char *s = elf_strptr(elf, shdr.sh_link, sym.st_name);
 
 			found = s && sym.st_shndx != SHN_UNDEF &&
-				GELF_ST_TYPE(sym.st_info) == STT_OBJECT && demangle_means(s, name);
+				(GELF_ST_TYPE(sym.st_info) == STT_OBJECT ||
+				 GELF_ST_TYPE(sym.st_info) == STT_TLS) &&
+				demangle_means(s, name);
 			if (found) {
+				*thread = GELF_ST_TYPE(sym.st_info) == STT_TLS;
 				*addr = sym.st_value;
 				*size = sym.st_size;
 			}
@@ -453,17 +458,35 @@ static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint
 	return found;
 }
 
-bool value_names_variable(struct value_names *v, const char *name, uint64_t *addr, uint64_t *size)
+bool value_names_bias(const struct value_names *v, uint32_t m, uint64_t *bias)
+{
+	return captures_bias(v->captures, m, bias);
+}
+
+bool value_names_thread_block(const struct value_names *v, uint32_t m, uint64_t *below)
+{
+	private_elf_guard struct private_elf file = {0};
+	const char *path = file_of(v, m);
+
+	if (path)
+		private_elf_open(path, &file);
+	return value_thread_block(file.elf, below);
+}
+
+bool value_names_variable(struct value_names *v, const char *name, uint64_t *addr, uint64_t *size,
+			  bool *thread)
 {
 	for (uint32_t m = 0; m < v->n; m++) {
 		const char *path = file_of(v, m);
-		uint64_t bias;
+		uint64_t bias, below;
 
-		if (path && captures_bias(v->captures, m, &bias) &&
-		    find_symbol(path, name, addr, size)) {
-			*addr += bias;
-			return true;
-		}
+		if (!path || !captures_bias(v->captures, m, &bias) ||
+		    !find_symbol(path, name, addr, size, thread))
+			continue;
+		if (*thread && !value_names_thread_block(v, m, &below))
+			continue;
+		*addr += *thread ? 0 - below : bias;
+		return true;
 	}
 	return false;
 }

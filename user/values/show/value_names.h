@@ -53,8 +53,13 @@ int value_names_find(struct value_names *names, const char *place, uint64_t **ou
 		     struct pugmark_diag *diag);
 /* Those of all functions. 0 or -ENOMEM. */
 int value_names_entries(struct value_names *names, uint64_t **out, uint32_t *n);
-/* The run-time address and size of the global variable @name. */
+/* The run-time address and size of the global variable @name, by symbols; of a thread-local one
+ * (*@thread) the address counts from the thread pointer (FS base). */
 bool value_names_variable(struct value_names *names, const char *name, uint64_t *addr,
-			  uint64_t *size);
+			  uint64_t *size, bool *thread);
+/* The run-time address of the module's ELF address 0. */
+bool value_names_bias(const struct value_names *names, uint32_t module, uint64_t *bias);
+/* value_thread_block() of the module's file. */
+bool value_names_thread_block(const struct value_names *names, uint32_t module, uint64_t *below);
 
 #endif

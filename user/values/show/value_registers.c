@@ -8,6 +8,11 @@
 static const uint8_t encoded[DWARF_GENERAL] = {0, 2, 1,	 3,  6,	 7,  5,	 4,
 					       8, 9, 10, 11, 12, 13, 14, 15};
 
+unsigned value_registers_encoded(uint64_t number)
+{
+	return number < DWARF_GENERAL ? encoded[number] : (unsigned)(number - DWARF_XMM0);
+}
+
 static void take(struct value_bytes *out, const void *bytes, unsigned len, const uint8_t *quality)
 {
 	memcpy(out->bytes, bytes, len);

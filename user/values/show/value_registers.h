@@ -29,6 +29,8 @@ struct value_registers {
 /* False: it is no register that can be read. */
 bool value_registers_read(const struct value_registers *registers, uint64_t number,
 			  struct value_bytes *out);
+/* The number of a general or a vector register in the encoding of instructions. */
+unsigned value_registers_encoded(uint64_t number);
 /* A general register as a number. */
 uint64_t value_registers_number(const struct value_registers *registers, uint64_t number,
 				uint8_t *quality);

@@ -51,6 +51,26 @@ uint64_t value_type_size(Dwarf_Die *type)
 	return dwarf_aggregate_size(type, &size) ? 0 : size;
 }
 
+struct value_bits value_bits_of(Dwarf_Die *member, uint64_t at)
+{
+	struct value_bits bits = {0, value_constant(member, DW_AT_bit_size, 0)};
+	Dwarf_Die type;
+
+	if (!bits.n)
+		return bits;
+	uint64_t first = value_constant(member, DW_AT_data_bit_offset, UINT64_MAX);
+	if (first != UINT64_MAX) {
+		bits.first = first;
+		return bits;
+	}
+	/* DWARF 3: counted from the most significant bit of a unit of storage. */
+	uint64_t unit = value_constant(member, DW_AT_byte_size, 0);
+	if (!unit && value_plain_type(member, &type))
+		unit = value_type_size(&type);
+	bits.first = 8 * at + 8 * unit - value_constant(member, DW_AT_bit_offset, 0) - bits.n;
+	return bits;
+}
+
 /* Puts the mark of @quality behind what was printed. */
 static void mark(FILE *out, uint8_t quality)
 {

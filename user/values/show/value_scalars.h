@@ -36,6 +36,8 @@ int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t 
 struct value_bits {
 	uint64_t first, n; /* @n 0: all bytes of the type */
 };
+/* Those of a member that lies @at bytes into its struct, from the struct's first byte on. */
+struct value_bits value_bits_of(Dwarf_Die *member, uint64_t at);
 /* A scalar of that plain type. */
 void value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
 			struct value_bits bits, struct value_memory *memory);

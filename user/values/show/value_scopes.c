@@ -3,9 +3,11 @@
  */
 #include "user/values/show/value_scopes.h"
 
+#include "offline/base/demangle.h"
 #include "user/file/die_walk.h"
 
 #include <dwarf.h>
+#include <string.h>
 
 /* Whether functions may be declared in it that are not local to code. */
 static bool is_space(int tag)
@@ -115,4 +117,17 @@ int value_scopes_each(Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
 	struct die_walk walk = {0};
 
 	return each_below(&walk, die, fn, ctx);
+}
+
+bool value_scopes_is_called(Dwarf_Die *die, const char *wanted)
+{
+	Dwarf_Attribute attr;
+	const char *name = dwarf_diename(die), *linkage = NULL;
+
+	if (name && !strcmp(name, wanted))
+		return true;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		linkage = dwarf_formstring(&attr);
+	return linkage && demangle_means(linkage, wanted);
 }

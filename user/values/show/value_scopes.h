@@ -28,4 +28,8 @@ uint32_t value_scopes_at(struct value_scopes *s, uint64_t addr, Dwarf_Die out[VA
 typedef int value_scopes_fn(void *ctx, Dwarf_Die *die);
 int value_scopes_each(Dwarf_Die *die, value_scopes_fn *fn, void *ctx);
 
+/* Whether a user who writes @wanted may mean the function or variable @die: by its name, or by its
+ * linkage name, which has the namespaces (demangle_means()). */
+bool value_scopes_is_called(Dwarf_Die *die, const char *wanted);
+
 #endif

@@ -92,32 +92,11 @@ static void begin_member(struct members *m, const char *name, bool base)
 	}
 }
 
-/* Where the bits of a bit field are, from the first byte of the struct. */
-static struct value_bits bits_of(Dwarf_Die *member, uint64_t at)
-{
-	struct value_bits bits = {0, value_constant(member, DW_AT_bit_size, 0)};
-	Dwarf_Die type;
-
-	if (!bits.n)
-		return bits;
-	uint64_t first = value_constant(member, DW_AT_data_bit_offset, UINT64_MAX);
-	if (first != UINT64_MAX) {
-		bits.first = first;
-		return bits;
-	}
-	/* DWARF 3: counted from the most significant bit of a unit of storage. */
-	uint64_t unit = value_constant(member, DW_AT_byte_size, 0);
-	if (!unit && value_plain_type(member, &type))
-		unit = value_type_size(&type);
-	bits.first = 8 * at + 8 * unit - value_constant(member, DW_AT_bit_offset, 0) - bits.n;
-	return bits;
-}
-
 static void print_member(struct members *m, Dwarf_Die *member, uint64_t off)
 {
 	bool base = dwarf_tag(member) == DW_TAG_inheritance;
 	uint64_t at = value_constant(member, DW_AT_data_member_location, 0);
-	struct value_bits bits = bits_of(member, at);
+	struct value_bits bits = value_bits_of(member, at);
 	const char *name = dwarf_diename(member);
 	Dwarf_Attribute attr;
 	Dwarf_Die type;
@@ -416,4 +395,13 @@ void value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value
 		print_type(&p, &type, value, 0, whole);
 	else
 		print_word(&p, "?");
+}
+
+void value_part_print(FILE *out, const struct value_part *part, struct value_memory *memory,
+		      enum value_form form)
+{
+	struct printer p = {out, memory, form, 0};
+	Dwarf_Die type = part->type;
+
+	print_type(&p, &type, &part->value, part->off, part->bits);
 }

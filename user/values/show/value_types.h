@@ -3,7 +3,7 @@
 #ifndef USER_VALUE_TYPES_H
 #define USER_VALUE_TYPES_H
 
-#include "user/values/show/value_scalars.h"
+#include "user/values/show/value_paths.h"
 
 enum value_form {
 	VALUE_AS_TEXT, /* on one line, as gdb does */
@@ -13,5 +13,9 @@ enum value_form {
 /* Prints it as the type of @die, a variable or what it is of. */
 void value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
 		      struct value_memory *memory, enum value_form form);
+
+/* The same of a part of a variable, with its type. */
+void value_part_print(FILE *out, const struct value_part *part, struct value_memory *memory,
+		      enum value_form form);
 
 #endif

@@ -3,7 +3,6 @@
  * found out is "?". */
 #include "user/values/show/value_vars.h"
 
-#include "offline/base/demangle.h"
 #include "user/cli/printable.h"
 #include "user/file/debug_files.h"
 #include "user/values/show/value_abi.h"
@@ -60,6 +59,11 @@ void value_vars_free(struct value_vars *v)
 	free(v);
 }
 
+struct value_scopes *value_vars_scopes(struct value_vars *v)
+{
+	return &v->scopes;
+}
+
 /* --- where functions were inlined ------------------------------------------------------------- */
 
 struct inlined_ctx {
@@ -68,20 +72,6 @@ struct inlined_ctx {
 	void *ctx;
 	int err;
 };
-
-/* By the linkage name where it has one, which has the namespaces. */
-static bool is_called(Dwarf_Die *die, const char *wanted)
-{
-	Dwarf_Attribute attr;
-	const char *name = dwarf_diename(die), *linkage = NULL;
-
-	if (name && !strcmp(name, wanted))
-		return true;
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
-	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
-		linkage = dwarf_formstring(&attr);
-	return linkage && demangle_means(linkage, wanted);
-}
 
 /* Where the code of an inlined call begins. Its entry may be said to be at code of what is around
  * it, where its variables are not. */
@@ -106,7 +96,7 @@ static int at_die(void *ctx, Dwarf_Die *die)
 	struct inlined_ctx *c = ctx;
 	Dwarf_Addr addr;
 
-	if (dwarf_tag(die) == DW_TAG_inlined_subroutine && is_called(die, c->name) &&
+	if (dwarf_tag(die) == DW_TAG_inlined_subroutine && value_scopes_is_called(die, c->name) &&
 	    entry_of(die, &addr))
 		c->err = c->fn(c->ctx, addr);
 	return c->err;

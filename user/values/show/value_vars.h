@@ -7,6 +7,7 @@
 
 #include "offline/replay/replay.h"
 #include "user/values/show/value_paths.h"
+#include "user/values/show/value_scopes.h"
 #include "user/values/show/value_types.h"
 
 #include <stdio.h>
@@ -16,6 +17,8 @@ struct value_vars;
 /* Of the file at @path. NULL: it has no DWARF, or memory is out. */
 struct value_vars *value_vars_open(const char *path);
 void value_vars_free(struct value_vars *vars);
+/* The functions of it, and what is declared in them; valid as long as @vars is. */
+struct value_scopes *value_vars_scopes(struct value_vars *vars);
 /* Tells @fn of the ELF address of each place where the function @name was inlined, until it does
  * not return 0; returns that. */
 typedef int value_vars_address_fn(void *ctx, uint64_t addr);

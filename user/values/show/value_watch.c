@@ -1,209 +1,184 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* value_watch.c: by the addresses of a trace. What functions outside and the kernel have written is
- * seen by the bytes, which are compared where control comes back. */
+/* value_watch.c: see value_watch.h. Of a path through pointers each pointer is watched first, by a
+ * run of its own: what it held, from when to when, says where the next part of the path was. */
 #include "user/values/show/value_watch.h"
 
-#include "offline/base/vec.h"
-#include "offline/eval/string_ranges.h"
 #include "user/cli/printable.h"
+#include "user/values/show/value_registers.h"
 #include "user/values/show/value_texts.h"
+#include "user/values/show/value_types.h"
+#include "user/values/show/watch_run.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 1 << 15, VALUES = 1 << 20, WATCH_MAX = 64 };
-
-struct access {
-	uint64_t count, ip;
-	bool write;
-	char by[48]; /* who outside; "": the instruction */
-	uint8_t bytes[WATCH_MAX];
-};
-
-struct watch {
-	struct value_run *run;
-	uint64_t addr, len, limit, total;
-	uint64_t count;
-	VEC(struct access) seen;
-	uint8_t last[WATCH_MAX];
-	struct value_trace trace;
-	size_t done, done_addresses; /* of the trace: what was looked at */
-	bool down;		     /* the direction flag, there */
-	int err;
-};
-
-static int read_range(struct value_names *names, const char *text, uint64_t *addr, uint64_t *len,
-		      struct pugmark_diag *diag)
+/* To before instruction @count, in either direction. */
+static void go(struct value_run *run, uint64_t count)
 {
-	char *end;
+	if (count > value_run_count(run))
+		value_run_forward(run, count, NULL);
+	else if (count < value_run_count(run))
+		value_run_seek(run, count);
+}
 
-	*len = 8;
-	if (!strncmp(text, "0x", 2)) {
-		*addr = strtoull(text, &end, 16);
-		if (*end == ':')
-			*len = strtoull(end + 1, &end, 0);
-		if (!*end && *len && *len <= WATCH_MAX)
-			return 0;
-		return pugmark_diag_set(
-			diag, -EINVAL, text, PUGMARK_NO_OFFSET,
-			"--watch wants 0xADDRESS, with :LENGTH up to %d, or a variable", WATCH_MAX);
+/* Back to the start, with accesses in their order. */
+static void rewind_run(struct watch_run *w)
+{
+	if (!w->found.err && value_run_seek(w->run, 0) != VALUE_REPLAY_LIMIT)
+		w->found.err = -EIO;
+	watch_found_sort(&w->found);
+}
+
+/* When what an access has done can be read. */
+static uint64_t moment_of(const struct watch_access *a)
+{
+	return a->count + (a->write && !*a->by);
+}
+
+/* --- pointers ----------------------------------------------------------------------------------
+ */
+
+/* Reads the pointer at @place, and notes that from now on it leads to @off bytes behind that. */
+static int add_span(struct value_run *run, const struct watch_place *place, uint64_t off,
+		    struct watch_spans *out)
+{
+	struct watch_span s = {.from = value_run_count(run), .quality = place->quality};
+
+	if (s.quality < VALUE_UNKNOWN) {
+		uint8_t quality = VALUE_EXACT;
+
+		if (value_memory_read(value_machine_memory(value_run_machine(run)), place->addr,
+				      &s.addr, sizeof(s.addr), &quality))
+			quality = VALUE_UNKNOWN;
+		s.quality = quality > s.quality ? quality : s.quality;
+		/* Nothing is where a null pointer leads. */
+		s.quality = s.addr ? s.quality : VALUE_UNKNOWN;
+		s.addr += off;
 	}
-	if (!value_names_variable(names, text, addr, len))
-		return pugmark_diag_set(diag, -ENOENT, text, PUGMARK_NO_OFFSET,
-					"no such variable in the symbols of what was traced");
-	*len = !*len ? 8 : *len < WATCH_MAX ? *len : WATCH_MAX;
-	return 0;
+	return VEC_PUSH(out, s) ? 0 : -ENOMEM;
 }
 
-static void note(struct watch *w, uint64_t count, uint64_t ip, bool write, const char *by)
+/* Where the next part of the path is, by what the pointer held that @w has watched, up to
+ * instruction @end. */
+static int follow_pointer(struct watch_run *w, uint64_t end, struct watch_spans *out)
 {
-	w->total++;
-	if (w->seen.n == w->limit || w->err)
-		return;
-	struct access a = {.count = count, .ip = ip, .write = write};
-	snprintf(a.by, sizeof(a.by), "%s", by);
-	if (!VEC_PUSH(&w->seen, a))
-		w->err = -ENOMEM;
-}
+	const struct watch_spans *own = w->spans;
+	struct watch_place place = {.quality = own ? VALUE_UNKNOWN : VALUE_EXACT};
+	uint32_t span = 0, i = 0;
+	uint64_t off;
+	int err = 0;
 
-static bool overlaps(const struct watch *w, uint64_t addr, uint64_t len)
-{
-	return addr < w->addr + w->len && w->addr < addr + len;
-}
+	value_watched_next(w->found.what, &off);
+	if (!own)
+		place = w->fixed.place;
+	for (uint64_t at = 0; !err && at <= end;) {
+		uint64_t next = UINT64_MAX;
 
-/* The addresses of one instruction, from @at on. */
-static void take_insn(struct watch *w, const struct value_insn *insn, const uint64_t *at,
-		      uint64_t count)
-{
-	if (insn->kind == VALUE_INSN_STRING) {
-		struct value_range ranges[2];
-		unsigned n = value_string_ranges(insn, at, w->down, ranges);
-
-		for (unsigned i = 0; i < n; i++)
-			if (overlaps(w, ranges[i].addr, ranges[i].len))
-				note(w, count, insn->ip, ranges[i].write, "");
-		return;
+		for (; own && span < own->n && own->at[span].from <= at; span++)
+			place = (struct watch_place){.addr = own->at[span].addr,
+						     .quality = own->at[span].quality};
+		for (; i < w->found.seen.n && moment_of(&w->found.seen.at[i]) <= at; i++)
+			if (!own)
+				place = w->found.seen.at[i].place;
+		go(w->run, at);
+		if (value_run_count(w->run) == at)
+			err = add_span(w->run, &place, off, out);
+		if (own && span < own->n)
+			next = own->at[span].from;
+		if (i < w->found.seen.n && moment_of(&w->found.seen.at[i]) < next)
+			next = moment_of(&w->found.seen.at[i]);
+		at = next;
 	}
-	for (int i = 0; i < insn->n_mem && i < insn->n_addresses; i++) {
-		const struct value_place *p = &insn->mem[i];
+	return err;
+}
 
-		if (!overlaps(w, at[i], p->len))
-			continue;
-		if (p->read)
-			note(w, count, insn->ip, false, "");
-		if (p->write)
-			note(w, count, insn->ip, true, "");
+/* From pointer to pointer, until what is watched is the end of the path. */
+static int follow_pointers(struct watch_run *w, struct watch_spans *spans)
+{
+	while (!w->found.err && w->found.what->points) {
+		struct watch_spans next = {0};
+		struct watch_run pass = {.run = w->run,
+					 .spans = w->spans,
+					 .found = {.what = w->found.what,
+						   .writes_alone = true,
+						   .limit = UINT32_MAX - 1}};
+
+		watch_run_collect(&pass);
+		uint64_t end = value_run_count(w->run);
+		rewind_run(&pass);
+		w->found.err = pass.found.err ? pass.found.err : follow_pointer(&pass, end, &next);
+		watch_run_deinit(&pass);
+		VEC_FREE(spans);
+		*spans = next;
+		w->spans = spans;
+		if (!w->found.err && value_run_seek(w->run, 0) != VALUE_REPLAY_LIMIT)
+			w->found.err = -EIO;
 	}
+	return w->found.err;
 }
 
-static void take_trace(struct watch *w)
+/* --- printing ----------------------------------------------------------------------------------
+ */
+
+static void print_bytes(struct watch_run *w, const struct watch_access *a, bool json)
 {
-	const struct value_trace *t = &w->trace;
+	enum { SHOWN = 64 };
+	uint8_t bytes[SHOWN], quality;
+	uint64_t len = watch_found_length(&w->found, &a->place), shown = len < SHOWN ? len : SHOWN;
+	const struct value_registers registers = {.m = value_run_machine(w->run)};
+	const struct value_part *part = a->place.call
+						? &w->found.what->locals.at[a->place.local].part
+					: w->found.what->typed ? &w->found.what->part
+							       : NULL;
+	struct value_part p = part ? *part : (struct value_part){0};
+	struct value_memory *memory = value_machine_memory(registers.m);
 
-	for (; w->done < t->n_blocks; w->done++) {
-		const struct value_block *b =
-			value_machine_block(value_run_machine(w->run), t->blocks[w->done]);
-
-		for (uint16_t k = 0; k < b->n_insns; k++) {
-			const struct value_insn *insn = &b->insns[k];
-
-			if (w->done_addresses + insn->n_addresses > t->n_addresses)
-				return; /* the last block was left in its middle */
-			if (insn->n_addresses)
-				take_insn(w, insn, t->addresses + w->done_addresses, w->count + k);
-			w->done_addresses += insn->n_addresses;
-			w->down = value_insn_down(insn, w->down);
-		}
-		w->count += b->n_insns;
-	}
-}
-
-static bool look(struct watch *w, uint8_t *out)
-{
-	memset(out, 0, WATCH_MAX);
-	return !value_memory_read(value_machine_memory(value_run_machine(w->run)), w->addr, out,
-				  w->len, NULL);
-}
-
-static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
-		     const struct capture *capture, const char *import)
-{
-	struct watch *w = ctx;
-	uint8_t now[WATCH_MAX];
-
-	take_trace(w);
-	w->count = value_run_count(run); /* some instructions are in no trace */
-	w->down = value_machine_state(value_run_machine(run))->df;
-	look(w, now);
-	if (what != VALUE_CROSSING_CALL && memcmp(now, w->last, w->len))
-		note(w, value_run_count(run), capture ? capture->ip : 0, true,
-		     what == VALUE_CROSSING_KERNEL ? "the kernel"
-		     : import			   ? import
-						   : "outside");
-	memcpy(w->last, now, w->len);
-}
-
-static int collect(struct watch *w)
-{
-	struct value_trace *t = &w->trace;
-	*t = (struct value_trace){
-		.blocks = malloc(BLOCKS * sizeof(*t->blocks)),
-		.addresses = malloc(VALUES * sizeof(*t->addresses)),
-		.results = malloc(VALUES * sizeof(*t->results)),
-		.max_blocks = BLOCKS,
-		.max_addresses = VALUES,
-		.max_results = VALUES,
-	};
-	enum value_replay_stop stop = VALUE_REPLAY_TRACE_FULL;
-
-	if (!t->blocks || !t->addresses || !t->results)
-		w->err = -ENOMEM;
-	look(w, w->last);
-	value_run_crossings(w->run, crossing, w);
-	while (!w->err && stop == VALUE_REPLAY_TRACE_FULL) {
-		w->count = value_run_count(w->run);
-		w->down = value_machine_state(value_run_machine(w->run))->df;
-		t->n_blocks = t->n_addresses = t->n_results = w->done = w->done_addresses = 0;
-		stop = value_run_forward(w->run, UINT64_MAX / 4, t);
-		take_trace(w);
-	}
-	value_run_crossings(w->run, NULL, NULL);
-	free(t->blocks);
-	free(t->addresses);
-	free(t->results);
-	if (stop == VALUE_REPLAY_NO_MEMORY)
-		w->err = -ENOMEM;
-	return stop;
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct access *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count < y->count ? -1 : 1;
-	return x->write - y->write;
-}
-
-static void print_bytes(const struct watch *w)
-{
-	uint8_t bytes[WATCH_MAX], quality = VALUE_EXACT;
-
-	if (value_memory_read(value_machine_memory(value_run_machine(w->run)), w->addr, bytes,
-			      w->len, &quality)) {
+	p.value = (struct value_bytes){.place = VALUE_IN_MEMORY,
+				       .addr = a->place.addr - p.off,
+				       .at_quality = a->place.quality};
+	if (a->place.reg)
+		value_registers_read(&registers, a->place.reg - 1, &p.value);
+	quality = value_bytes_read(&p.value, memory, p.off, bytes, shown);
+	if (quality >= VALUE_UNKNOWN)
 		putchar('?');
-		return;
-	}
-	for (uint64_t i = 0; i < w->len; i++)
+	for (uint64_t i = 0; quality < VALUE_UNKNOWN && i < shown; i++)
 		printf("%02x", bytes[i]);
-	if (quality)
-		putchar(quality == VALUE_ASSUMED ? '~' : '?');
+	if (quality < VALUE_UNKNOWN)
+		fputs(len > shown ? "..." : "", stdout);
+	if (quality == VALUE_ASSUMED)
+		putchar('~');
+	if (json)
+		putchar('"');
+	if (part) {
+		fputs(json ? ",\"value\":" : " = ", stdout);
+		value_part_print(stdout, &p, memory, json ? VALUE_AS_JSON : VALUE_AS_TEXT);
+	}
 }
 
-static void print_access(const struct watch *w, const struct value_names *names, uint32_t task,
-			 const struct access *a, bool json, bool first)
+/* Where it was, if that is not always the same, or not the same for all tasks. */
+static void print_place(const struct watch_run *w, const struct watch_place *p, bool json)
+{
+	static const char names[][4] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+					"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+
+	if (!w->spans && w->found.what->kind == WATCHED_MEMORY)
+		return;
+	fputs(json ? ",\"place\":\"" : " in ", stdout);
+	if (!p->reg)
+		printf("0x%" PRIx64 "%s", p->addr, p->quality ? "~" : "");
+	else if (p->reg - 1 < DWARF_GENERAL)
+		fputs(names[p->reg - 1], stdout);
+	else
+		printf("xmm%u", p->reg - 1 - DWARF_XMM0);
+	fputs(json ? "\"" : "", stdout);
+	if (p->call)
+		printf(json ? ",\"call\":%u" : ", call %u", p->call);
+}
+
+static void print_access(struct watch_run *w, const struct value_names *names, uint32_t task,
+			 const struct watch_access *a, bool json, bool first)
 {
 	uint32_t module;
 	uint64_t elf = 0;
@@ -215,43 +190,69 @@ static void print_access(const struct watch *w, const struct value_names *names,
 	       json && !first ? ",\n" : "", task, a->count, a->write ? "write" : "read");
 	printable_print(stdout, who, json ? PRINT_JSON : PRINT_TEXT);
 	printf(json ? "\",\"address\":\"%" PRIx64 "\",\"bytes\":\"" : " 0x%" PRIx64 " ", elf);
-	print_bytes(w);
-	fputs(json ? "\"}" : "\n", stdout);
+	print_bytes(w, a, json);
+	print_place(w, &a->place, json);
+	fputs(json ? "}" : "\n", stdout);
+}
+
+/* Where what was asked for could not be seen. */
+static void tell_unseen(const struct watch_run *w, uint32_t task, const char *text)
+{
+	uint64_t unknown = 0;
+
+	for (uint32_t i = 0; w->spans && i < w->spans->n; i++)
+		unknown += w->spans->at[i].quality >= VALUE_UNKNOWN;
+	if (!w->locals.nowhere && !unknown)
+		return;
+	fprintf(stderr, "pugmark: task %u: ", task);
+	printable_print(stderr, text, PRINT_TEXT);
+	if (w->locals.nowhere)
+		fprintf(stderr,
+			" was in no register and no memory of its own at %" PRIu64
+			" of the %" PRIu64 " instructions where it can be named\n",
+			w->locals.nowhere, w->locals.visible);
+	else
+		fprintf(stderr,
+			": a pointer on the way was null or not known in %" PRIu64 " of %u spans\n",
+			unknown, w->spans->n);
 }
 
 int value_watch_print(struct value_replay *replay, struct value_names *names, uint32_t task,
 		      const struct values_options *o, bool *first, bool *partial,
 		      struct pugmark_diag *diag)
 {
-	struct watch w = {.limit = o->limit};
-	int err = read_range(names, o->watch, &w.addr, &w.len, diag);
+	struct value_watched what;
+	struct watch_spans spans = {0};
+	struct watch_run w = {.found = {.limit = o->limit, .what = &what}};
+	int err = value_watched_find(names, o->watch, &what, diag);
 
-	if (!err)
-		err = value_run_new(replay, task, &w.run, diag);
 	if (err)
+		return err;
+	err = value_run_new(replay, task, &w.run, diag);
+	if (err) {
+		value_watched_deinit(&what);
 		return value_text_no_run(task, err, diag, partial);
-	int stop = collect(&w);
-	*partial |= stop == VALUE_REPLAY_GAP;
-	if (!w.err && value_run_seek(w.run, 0) != VALUE_REPLAY_LIMIT)
-		w.err = -EIO;
-	if (w.seen.n)
-		qsort(w.seen.at, w.seen.n, sizeof(*w.seen.at), by_count);
-	for (uint64_t i = 0; !w.err && i < w.seen.n; i++) {
-		/* What a write leaves is there behind it. */
-		uint64_t to = w.seen.at[i].count + (w.seen.at[i].write && !*w.seen.at[i].by);
+	}
+	if (!follow_pointers(&w, &spans)) {
+		int stop = watch_run_collect(&w);
 
-		if (to > value_run_count(w.run))
-			value_run_forward(w.run, to, NULL);
-		else if (to < value_run_count(w.run))
-			value_run_seek(w.run, to);
-		print_access(&w, names, task, &w.seen.at[i], o->json, *first);
+		*partial |= stop == VALUE_REPLAY_GAP;
+	}
+	rewind_run(&w);
+	for (uint32_t i = 0; !w.found.err && i < w.found.seen.n; i++) {
+		go(w.run, moment_of(&w.found.seen.at[i]));
+		print_access(&w, names, task, &w.found.seen.at[i], o->json, *first);
 		*first = false;
 	}
-	if (!w.err)
-		value_text_more(task, w.total - w.seen.n, o->json, first);
-	VEC_FREE(&w.seen);
+	if (!w.found.err)
+		value_text_more(task, w.found.total - w.found.seen.n, o->json, first);
+	if (!w.found.err)
+		tell_unseen(&w, task, o->watch);
+	watch_run_deinit(&w);
+	VEC_FREE(&spans);
+	value_watched_deinit(&what);
 	value_run_free(w.run);
-	return w.err ? pugmark_diag_set(diag, w.err, o->dir, PUGMARK_NO_OFFSET, "%s",
-					strerror(-w.err))
-		     : 0;
+	return w.found.err ? pugmark_diag_set(diag, w.found.err, o->dir, PUGMARK_NO_OFFSET, "%s",
+					      strerror(-w.found.err))
+			   : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* value_watch.h: every write and read of a range of memory by a task, in order. */
+/* value_watch.h: every write and read of a range of memory, or of a variable, by a
+ * task, in order. */
 #ifndef USER_VALUE_WATCH_H
 #define USER_VALUE_WATCH_H
 

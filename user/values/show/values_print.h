@@ -13,7 +13,7 @@
 struct values_options {
 	const char *dir;
 	const char *place; /* NULL: none */
-	const char *watch; /* an address 0x..., with :LENGTH, or a variable; NULL: none */
+	const char *watch; /* value_watched.h; NULL: none */
 	const char *where; /* value_where.h; NULL: all */
 	uint64_t limit;	   /* of instances or accesses of one task */
 	uint32_t task;	   /* 0: all */

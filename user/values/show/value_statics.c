@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* value_statics.c: see value_statics.h. */
+#include "user/values/show/value_statics.h"
+
+#include "user/file/die_walk.h"
+
+#include <dwarf.h>
+
+/* The number that an operation brings, which may be one of a table (DWARF 5, clang). */
+static bool number_of(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *out)
+{
+	Dwarf_Attribute indexed;
+	Dwarf_Addr addr;
+	Dwarf_Word word;
+
+	*out = op->number;
+	if (op->atom == DW_OP_addr || (op->atom >= DW_OP_const1u && op->atom <= DW_OP_consts))
+		return true;
+	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
+		*out = op->atom - DW_OP_lit0;
+		return true;
+	}
+	if (dwarf_getlocation_attr(location, op, &indexed))
+		return false;
+	if (op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index) {
+		if (dwarf_formaddr(&indexed, &addr))
+			return false;
+		*out = addr;
+		return true;
+	}
+	if (dwarf_formudata(&indexed, &word))
+		return false;
+	*out = word;
+	return op->atom == DW_OP_constx || op->atom == DW_OP_GNU_const_index;
+}
+
+static bool is_address(unsigned atom)
+{
+	return atom == DW_OP_addr || atom == DW_OP_addrx || atom == DW_OP_GNU_addr_index;
+}
+
+static bool is_thread_local(unsigned atom)
+{
+	return atom == DW_OP_form_tls_address || atom == DW_OP_GNU_push_tls_address;
+}
+
+bool value_static_of(Dwarf_Die *die, struct value_static *out)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die type;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!dwarf_attr_integrate(die, DW_AT_location, &attr) ||
+	    dwarf_getlocation(&attr, &ops, &n) || !n ||
+	    !((n == 1 && is_address(ops[0].atom)) || (n == 2 && is_thread_local(ops[1].atom))) ||
+	    !number_of(&attr, &ops[0], &out->at))
+		return false;
+	out->die = *die;
+	out->thread = n == 2;
+	out->size = value_plain_type(die, &type) ? value_type_size(&type) : 0;
+	return true;
+}
+
+static bool holds_variables(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+static bool find_below(Dwarf_Die *parent, const char *name, struct value_static *out)
+{
+	Dwarf_Die child;
+
+	for (int more = dwarf_child(parent, &child); !more; more = !die_next(&child))
+		if ((dwarf_tag(&child) == DW_TAG_variable && value_scopes_is_called(&child, name) &&
+		     value_static_of(&child, out)) ||
+		    (holds_variables(dwarf_tag(&child)) && find_below(&child, name, out)))
+			return true;
+	return false;
+}
+
+bool value_static_find(struct value_vars *vars, const char *name, struct value_static *out)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	while ((unit = dwfl_module_nextcu(value_vars_scopes(vars)->module, unit, &bias)))
+		if (find_below(unit, name, out))
+			return true;
+	return false;
+}
