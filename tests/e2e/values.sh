@@ -72,7 +72,13 @@ claim 'deeper than it' test "$(grep -E ' main\(' out | sed -E 's/^1 [0-9]+ ( *).
 run 0 replay --values --format json rec
 claim 'as JSON too' python3 -c 'import json
 calls = [c for c in json.load(open("out")) if c["function"] == "weigh"]
-assert len(calls) == 20 and all(c["result"] and c["depth"] > 0 for c in calls), calls'
+assert len(calls) == 20 and all(c["result"] and c["depth"] > 0 for c in calls), calls
+for c, text in zip(calls, open("printed")):
+    got = {v["name"]: v for v in c["variables"]}
+    assert [v["type"] for v in c["variables"]] == ["int", "const char *", "struct point *", "double"], c
+    assert all(v["exactness"] == "exact" for v in c["variables"] + [c["returned"]]), c
+    assert "n=%s," % got["n"]["value"] in text and "what=%s," % got["what"]["value"] in text, c
+    assert c["returned"]["type"] in ("long", "long int") and text.endswith("= %s\n" % c["returned"]["value"]), c'
 run 2 replay --values --depth 3 rec
 "$PUGMARK" values rec weigh --where 'n > 16' >got
 claim 'where chooses' is "$(wc -l <got)" 3
@@ -260,6 +266,10 @@ ${CC:-cc} -O1 -g -w -o untold untold.c
 "$PUGMARK" record -q --level values -o asked -- ./untold 2>err
 "$PUGMARK" values asked show >got
 claim 'what such a call has written is not called exact' grep -qE 'show\(n=[0-9]+~\)' got
+"$PUGMARK" replay --values --format json asked >got
+claim 'and marked in JSON' python3 -c 'import json
+c = [c for c in json.load(open("got")) if c["function"] == "show"][0]
+assert c["variables"][0]["exactness"] == c["returned"]["exactness"] == "assumed", c'
 
 # As many buffers as readv() takes.
 cat >buffers.c <<'C'

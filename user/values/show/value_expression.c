@@ -9,6 +9,7 @@
  * a tail call since, of which nothing would be left on the stack. */
 #include "user/values/show/value_expression.h"
 
+#include "user/file/die_walk.h"
 #include "user/values/show/thread_block.h"
 
 #include <dwarf.h>
@@ -285,7 +286,7 @@ static bool site_parameter(Dwarf_Die *site, uint64_t number, Dwarf_Attribute *va
 		     (ops[0].atom == DW_OP_regx && ops[0].number == number)))
 			return dwarf_attr(&child, DW_AT_call_value, value) ||
 			       dwarf_attr(&child, DW_AT_GNU_call_site_value, value);
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	return false;
 }
 

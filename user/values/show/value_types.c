@@ -15,6 +15,7 @@ enum {
 	DEPTH_MAX = 6,
 	ELEMENTS_MAX = 32,
 	EQUAL_MAX = 1 << 16,
+	ELEMENTS_TEXT = 200, /* of characters */
 	MEMBERS_MAX = 64,
 	REPEATS = 10, /* so many equal elements are one, and a number */
 	DIMENSIONS = 8,
@@ -26,12 +27,26 @@ struct printer {
 	struct value_memory *memory;
 	enum value_form form;
 	int depth;
+	uint8_t worst; /* quality of what was printed */
 };
 
 static void print_type(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
 		       uint64_t off, struct value_bits bits);
 
 static const struct value_bits whole = {0, 0};
+
+/* @len bytes from @off on are printed. */
+static void note_quality(struct printer *p, const struct value_bytes *v, uint64_t off, uint64_t len)
+{
+	uint8_t bytes[COMPARED];
+
+	for (uint64_t at = 0; at < len; at += COMPARED) {
+		uint64_t n = len - at < COMPARED ? len - at : COMPARED;
+		uint8_t quality = value_bytes_read(v, p->memory, off + at, bytes, n);
+
+		p->worst = quality > p->worst ? quality : p->worst;
+	}
+}
 
 /* --- leaves ------------------------------------------------------------------------------------
  */
@@ -65,6 +80,8 @@ static void leaf_end(struct leaf *l)
 static void print_word(struct printer *p, const char *word)
 {
 	fprintf(p->out, p->form == VALUE_AS_JSON ? "\"%s\"" : "%s", word);
+	if (*word == '?' && p->worst < VALUE_UNKNOWN)
+		p->worst = VALUE_UNKNOWN;
 }
 
 /* --- structures --------------------------------------------------------------------------------
@@ -282,6 +299,7 @@ static void print_dimension(struct printer *p, struct array *a, unsigned dimensi
 		if (out)
 			value_string_print(out, a->v, off, count, chars, p->memory);
 		leaf_end(&l);
+		note_quality(p, a->v, off, size * (count < ELEMENTS_TEXT ? count : ELEMENTS_TEXT));
 		return;
 	}
 	fputc(json ? '[' : '{', p->out);
@@ -382,25 +400,30 @@ static void print_type(struct printer *p, Dwarf_Die *type, const struct value_by
 		if (out)
 			value_scalar_print(out, type, v, off, bits, p->memory);
 		leaf_end(&l);
+		if (bits.n)
+			note_quality(p, v, off + bits.first / 8, (bits.first % 8 + bits.n + 7) / 8);
+		else
+			note_quality(p, v, off, value_type_size(type));
 	}
 }
 
-void value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
-		      struct value_memory *memory, enum value_form form)
+uint8_t value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
+			 struct value_memory *memory, enum value_form form)
 {
-	struct printer p = {out, memory, form, 0};
+	struct printer p = {out, memory, form, 0, VALUE_EXACT};
 	Dwarf_Die type;
 
 	if (value_plain_type(die, &type))
 		print_type(&p, &type, value, 0, whole);
 	else
 		print_word(&p, "?");
+	return p.worst;
 }
 
 void value_part_print(FILE *out, const struct value_part *part, struct value_memory *memory,
 		      enum value_form form)
 {
-	struct printer p = {out, memory, form, 0};
+	struct printer p = {out, memory, form, 0, VALUE_EXACT};
 	Dwarf_Die type = part->type;
 
 	print_type(&p, &type, &part->value, part->off, part->bits);

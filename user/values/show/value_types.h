@@ -10,9 +10,10 @@ enum value_form {
 	VALUE_AS_JSON, /* structs are objects, arrays lists, all else strings as in the text */
 };
 
-/* Prints it as the type of @die, a variable or what it is of. */
-void value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
-		      struct value_memory *memory, enum value_form form);
+/* Prints it as the type of @die, a variable or what it is of. Returns the worst quality of what was
+ * printed; of a text that a pointer leads to the pointer's. */
+uint8_t value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
+			 struct value_memory *memory, enum value_form form);
 
 /* The same of a part of a variable, with its type. */
 void value_part_print(FILE *out, const struct value_part *part, struct value_memory *memory,

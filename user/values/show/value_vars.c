@@ -9,7 +9,7 @@
 #include "user/file/die_walk.h"
 #include "user/values/show/value_expression.h"
 #include "user/values/show/value_scopes.h"
-#include "user/values/show/value_types.h"
+#include "user/values/show/value_typed.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -249,7 +249,6 @@ static void each_variable(const struct place_ctx *p, enum value_vars_what what, 
 
 struct print_ctx {
 	FILE *out;
-	enum value_form form;
 	uint32_t n;
 };
 
@@ -258,28 +257,37 @@ static bool print_one(void *ctx, const struct place_ctx *at, Dwarf_Die *die, con
 	struct print_ctx *p = ctx;
 	struct value_bytes v;
 
-	bool json = p->form == VALUE_AS_JSON;
-
-	fputs(p->n++ ? (json ? "," : ", ") : "", p->out);
-	fputs(json ? "{\"name\":" : "", p->out);
-	if (json)
-		printable_json(p->out, name);
-	else
-		printable_print(p->out, name, PRINT_TEXT);
-	fputs(json ? ",\"value\":" : "=", p->out);
+	fputs(p->n++ ? ", " : "", p->out);
+	printable_print(p->out, name, PRINT_TEXT);
+	fputc('=', p->out);
 	enum found found = locate(at, die, &v);
 	if (found == FOUND)
-		value_type_print(p->out, die, &v, value_machine_memory(at->c.m), p->form);
+		value_type_print(p->out, die, &v, value_machine_memory(at->c.m), VALUE_AS_TEXT);
 	else
-		fprintf(p->out, json ? "\"%s\"" : "%s", found == NOWHERE ? "<optimized out>" : "?");
-	fputs(json ? "}" : "", p->out);
+		fputs(found == NOWHERE ? "<optimized out>" : "?", p->out);
+	return false;
+}
+
+static bool print_object(void *ctx, const struct place_ctx *at, Dwarf_Die *die, const char *name)
+{
+	struct print_ctx *p = ctx;
+	struct value_bytes v;
+
+	fputs(p->n++ ? ",{\"name\":" : "{\"name\":", p->out);
+	printable_json(p->out, name);
+	fputc(',', p->out);
+	enum found found = locate(at, die, &v);
+	value_typed_print(p->out, die, found == FOUND ? &v : NULL,
+			  found == NOWHERE ? VALUE_NOWHERE : VALUE_UNKNOWN,
+			  value_machine_memory(at->c.m));
+	fputc('}', p->out);
 	return false;
 }
 
 uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
 			  enum value_vars_what what, struct value_machine *m)
 {
-	struct print_ctx p = {out, VALUE_AS_TEXT, 0};
+	struct print_ctx p = {out, 0};
 	struct place_ctx at;
 
 	place_init(&at, vars, addr, bias, m);
@@ -290,12 +298,12 @@ uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uin
 void value_vars_json(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
 		     enum value_vars_what what, struct value_machine *m)
 {
-	struct print_ctx p = {out, VALUE_AS_JSON, 0};
+	struct print_ctx p = {out, 0};
 	struct place_ctx at;
 
 	place_init(&at, vars, addr, bias, m);
 	fputc('[', out);
-	each_variable(&at, what, print_one, &p);
+	each_variable(&at, what, print_object, &p);
 	fputc(']', out);
 }
 
@@ -400,9 +408,16 @@ bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct
 		return true;
 	if (!dwarf_attr_integrate(&function, DW_AT_type, &attr))
 		return false;
-	if (value_abi_result(&function, &registers, &v))
+	bool found = value_abi_result(&function, &registers, &v);
+	if (form == VALUE_AS_JSON) {
+		fputc('{', out);
+		value_typed_print(out, &function, found ? &v : NULL, VALUE_UNKNOWN,
+				  value_machine_memory(m));
+		fputc('}', out);
+	} else if (found) {
 		value_type_print(out, &function, &v, value_machine_memory(m), form);
-	else
-		fputs(form == VALUE_AS_JSON ? "\"?\"" : "?", out);
+	} else {
+		fputc('?', out);
+	}
 	return true;
 }

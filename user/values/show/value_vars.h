@@ -30,10 +30,11 @@ enum value_vars_what { VARS_ARGUMENTS, VARS_ALL };
  * ELF address 0 is at @bias. Returns how many; 0 where nothing is known of that function. */
 uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
 			  enum value_vars_what what, struct value_machine *m);
-/* The same as a list of JSON: {"name": ..., "value": ...} of each, as value_types.h has values. */
+/* The same as a list of JSON: an object of each, with its name and what value_typed.h has. */
 void value_vars_json(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
 		     enum value_vars_what what, struct value_machine *m);
-/* The result of the function at @addr, by its type, in the state behind its call. False: it returns
+/* The result of the function at @addr, by its type (VALUE_AS_JSON: an object, as value_typed.h has
+ * it), in the state behind its call. False: it returns
  * nothing; @*known false: nothing is known of it, and nothing is printed. */
 bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct value_machine *m,
 		       enum value_form form, bool *known);

@@ -23,6 +23,8 @@ struct moment {
 
 struct texts {
 	char *arguments, *result; /* NULL: not known */
+	char *variables,
+		*returned; /* the same as JSON, where that is asked for and DWARF is there */
 };
 
 struct calls {
@@ -52,6 +54,27 @@ static struct moment *moments_of(const struct value_instances *found, uint64_t *
 	return m;
 }
 
+/* Out of memory there is none. */
+static void look_for_json(struct value_vars *vars, struct value_machine *m, uint64_t elf,
+			  uint64_t bias, bool over, struct texts *texts)
+{
+	char **text = over ? &texts->returned : &texts->variables;
+	size_t len;
+	bool known = true;
+	FILE *out = open_memstream(text, &len);
+
+	if (out && over)
+		value_vars_result(vars, out, elf, m, VALUE_AS_JSON, &known);
+	else if (out)
+		value_vars_json(vars, out, elf, bias, VARS_ARGUMENTS, m);
+	if (out)
+		fclose(out);
+	if (!known) {
+		free(*text);
+		*text = NULL;
+	}
+}
+
 /* The run stands at @moment of the call. 0 or -ENOMEM. */
 static int look(struct calls *c, struct value_run *run, const struct value_instance *call,
 		const struct moment *moment, struct texts *texts)
@@ -74,6 +97,8 @@ static int look(struct calls *c, struct value_run *run, const struct value_insta
 	else
 		value_text_arguments(out, vars, elf, bias, true, m);
 	fclose(out);
+	if (c->json && vars && returns)
+		look_for_json(vars, m, elf, bias, moment->over, texts);
 	if (!moment->over)
 		texts->arguments = text;
 	else if (returns)
@@ -119,7 +144,9 @@ static void print_call(struct calls *c, uint32_t task, const struct value_instan
 		printable_json(stdout, texts->arguments);
 		fputs(",\"result\":", stdout);
 		printable_json(stdout, texts->result);
-		putchar('}');
+		printf(",\"variables\":%s,\"returned\":%s}",
+		       texts->variables ? texts->variables : "null",
+		       texts->returned ? texts->returned : "null");
 		c->first = false;
 		return;
 	}
@@ -153,6 +180,8 @@ static int print_found(struct calls *c, struct value_run *run, uint32_t task,
 	for (uint64_t i = 0; texts && i < found->n; i++) {
 		free(texts[i].arguments);
 		free(texts[i].result);
+		free(texts[i].variables);
+		free(texts[i].returned);
 	}
 	free(texts);
 	return err;
