@@ -99,6 +99,39 @@ expect() { # WHAT TIMES PATTERN
 }
 printf 'break last\ncontinue\nprint total\n' | timeout 60 "$PUGMARK" gdb "$work/r" >>"$work/out" 2>&1
 expect 'commands that come through a pipe' 1 '^(gdb) \$1 = 144$'
+# A system call that no table knows may have written anything: what is assumed is told, as gdb has no mark for it.
+cat >"$work/a.c" <<'C'
+#define _GNU_SOURCE
+#include <sys/socket.h>
+__attribute__((noinline)) int show(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+int exact = 5;
+int main(void)
+{
+	int fds[2], got = 0, sent = 42;
+	struct iovec at = {&got, sizeof(got)};
+	struct mmsghdr m = {.msg_hdr = {.msg_iov = &at, .msg_iovlen = 1}};
+	socketpair(AF_UNIX, SOCK_DGRAM, 0, fds);
+	send(fds[0], &sent, sizeof(sent), 0);
+	recvmmsg(fds[1], &m, 1, 0, 0);
+	exact = 6;
+	return show(got) != 43;
+}
+C
+$CC -O0 -g -o "$work/a" "$work/a.c" && "$PUGMARK" record -q --level values -o "$work/ra" -- "$work/a" 2>"$work/err"
+cat >"$work/commands" <<'G'
+monitor exactness
+break show
+continue
+monitor exactness
+eval "monitor exactness %lu %lu", &exact, sizeof(exact)
+up
+eval "monitor exactness %lu %lu", &got, sizeof(got)
+print got
+monitor where
+monitor nonsense
+continue
+G
+timeout 60 "$PUGMARK" gdb "$work/ra" <"$work/commands" >>"$work/out" 2>&1
 timeout 60 "$PUGMARK" gdb "$work/none" </dev/null >>"$work/out" 2>&1; echo "no recording: $?" >>"$work/out"
 expect 'what is no recording: an error, and no gdb' 1 '^no recording: 1$'
 expect 'the value in last()' 1 '^\$1 = 144$'
@@ -114,5 +147,13 @@ grep -q "not the file that was recorded: gdb is not given it" "$work/stale" && !
 	cat "$work/stale"
 	failed=1
 }
+expect 'what is assumed is told' 1 '^.*pugmark: assumed, not exact: rax, '
+expect 'of memory too' 1 'pugmark: assumed, not exact: memory at 0x'
+expect 'at first nothing was' 1 '^assumed: none$'
+expect 'then registers' 1 '^assumed: rax, .*rdi'
+expect 'what was written since is exact' 1 '^(gdb) 0x[0-9a-f]*, 4 bytes: exact$'
+expect 'what may have been written is not' 1 '^(gdb) 0x[0-9a-f]*, 4 bytes: assumed$'
+expect 'where it is' 1 '^(gdb) task 1, behind [0-9]* of its instructions$'
+expect 'what there is' 1 '^monitor exactness '
 [ $failed = 0 ] || cat "$work/out"
 exit $failed

@@ -32,6 +32,11 @@ struct gdb_history {
 	size_t n_watches;
 	struct value_trace trace;
 	bool down; /* the direction flag where the trace begins */
+	/* Is told how many instructions a search has executed, each time that there are more; NULL:
+	 * nobody. */
+	void (*progress)(void *ctx, uint64_t instructions);
+	void *progress_ctx;
+	uint64_t executed; /* by all searches; the caller begins it anew */
 };
 
 /* The caller sets @run before it moves: the watches are of all runs. 0 or -ENOMEM. */

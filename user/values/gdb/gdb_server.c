@@ -7,8 +7,12 @@
  * unknown bytes is given with zeros for these, and a note says which they are; but a read that may
  * be of one number (8 bytes at most), or that is wholly unknown, is an error. gdb's cache of the
  * stack reads lines of 64 bytes, and where a line fails, what it really wants: a line with unknown
- * bytes is an error, unless the very same is wanted next. */
+ * bytes is an error, unless the very same is wanted next.
+ *
+ * For what is assumed gdb has no mark at all: the first such memory since a move, and registers
+ * that were not assumed before, are told in a note; gdb_monitor.h tells the rest. */
 #include "user/values/gdb/gdb_server.h"
+#include "user/values/gdb/gdb_monitor.h"
 #include "user/values/gdb/gdb_state.h"
 
 #include <errno.h>
@@ -16,8 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { LINE = 64, NUMBER = 8, NOTED = 64 };
+enum { LINE = 64, NUMBER = 8, NOTED = 64, PROGRESS = 3 /* seconds */ };
 
 struct piece {
 	uint64_t addr, len;
@@ -35,7 +40,10 @@ struct server {
 	struct piece refused;	   /* the line that the last packet asked for */
 	struct piece noted[NOTED]; /* since the last move */
 	size_t n_noted;
+	bool told_assumed; /* of memory, since the last move */
+	char assumed[128]; /* registers that were, when it was told last */
 	bool greeted;
+	double began, tell_at; /* seconds: of a move, and when the next line of progress is due */
 };
 
 #define put(s, ...) gdb_packets_put(&(s)->packets, __VA_ARGS__)
@@ -69,6 +77,32 @@ static void note_unknown(struct server *s, uint64_t addr, uint64_t len, uint8_t 
 				" bytes\n",
 				addr + i, k - i);
 	}
+}
+
+static void note_assumed(struct server *s, uint64_t addr, uint64_t len, const uint8_t *quality)
+{
+	const uint8_t *first = memchr(quality, VALUE_ASSUMED, len);
+
+	if (!first || s->told_assumed)
+		return;
+	dprintf(s->notes,
+		"pugmark: assumed, not exact: memory at 0x%" PRIx64
+		" (and maybe more: monitor exactness ADDRESS LENGTH)\n",
+		addr + (first - quality));
+	s->told_assumed = true;
+}
+
+static void note_assumed_registers(struct server *s, struct value_run *run)
+{
+	char now[sizeof(s->assumed)];
+
+	if (!run)
+		return;
+	/* gdb steps many times for one "next": what is assumed still is not said again. */
+	if (gdb_monitor_assumed(value_run_machine(run), now, sizeof(now)) &&
+	    strcmp(now, s->assumed) != 0)
+		dprintf(s->notes, "pugmark: assumed, not exact: %s\n", now);
+	memcpy(s->assumed, now, sizeof(now));
 }
 
 static bool may_be_read(struct server *s, uint64_t addr, uint64_t len, size_t n_unknown)
@@ -105,7 +139,16 @@ static void put_memory(struct server *s)
 		return;
 	}
 	note_unknown(s, addr, len, bytes, quality);
+	note_assumed(s, addr, len, quality);
 	gdb_packets_put_bytes(&s->packets, bytes, len, true);
+}
+
+static void put_registers(struct server *s)
+{
+	struct value_run *run = gdb_threads_run(s->threads, s->shown);
+
+	gdb_state_put_registers(&s->packets, run);
+	note_assumed_registers(s, run);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */
@@ -170,12 +213,43 @@ static void put_stop(struct server *s, const struct gdb_hit *hit)
 	put(s, "thread:%" PRIx32 ";", s->threads->at[s->threads->moved].task);
 }
 
+static double seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A line every three seconds, so that nobody thinks that it hangs. */
+static void tell_progress(void *ctx, uint64_t instructions)
+{
+	struct server *s = ctx;
+	double now = seconds();
+	if (now < s->tell_at)
+		return;
+	dprintf(s->notes, "pugmark: looking: %" PRIu64 " million instructions in %.0f s\n",
+		instructions / 1000000, now - s->began);
+	s->tell_at = now + PROGRESS;
+}
+
+static void begin_progress(struct server *s)
+{
+	struct gdb_history *h = &s->threads->history;
+	s->began = seconds();
+	s->tell_at = s->began + PROGRESS;
+	h->progress = tell_progress;
+	h->progress_ctx = s;
+	h->executed = 0;
+}
+
 static void move(struct server *s, struct gdb_thread *thread, enum gdb_move how, bool alone)
 {
 	struct gdb_hit hit;
+	begin_progress(s);
 	gdb_threads_move(s->threads, thread, how, alone, &hit);
 	s->shown = &s->threads->at[s->threads->moved];
 	s->n_noted = 0;
+	s->told_assumed &= how == GDB_STEP || how == GDB_STEP_BACK;
 	put_stop(s, &hit);
 }
 
@@ -265,6 +339,29 @@ static void put_no_more(struct server *s, const char *rest)
 	put(s, "l");
 }
 
+/* "monitor COMMAND", in hexadecimal; so is the answer. */
+static void put_monitor(struct server *s, const char *hex)
+{
+	const struct gdb_place place = {s->threads->at[s->threads->moved].run,
+					gdb_threads_run(s->threads, s->shown), s->shown->task};
+	char command[256], *text = NULL;
+	size_t n = 0, len;
+	unsigned byte;
+
+	for (; n + 1 < sizeof(command) && sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
+		command[n] = (char)byte;
+	command[n] = '\0';
+	FILE *out = open_memstream(&text, &len);
+	if (!out) {
+		put(s, "E0c");
+		return;
+	}
+	gdb_monitor_answer(&place, command, out);
+	fclose(out);
+	gdb_packets_put_bytes(&s->packets, text, len < GDB_READ_MAX ? len : GDB_READ_MAX, true);
+	free(text);
+}
+
 static void put_attached(struct server *s, const char *rest)
 {
 	(void)rest;
@@ -295,6 +392,7 @@ static const struct {
 	{"qsThreadInfo", put_no_more},
 	{"qThreadExtraInfo,", put_thread_info},
 	{"qAttached", put_attached},
+	{"qRcmd,", put_monitor},
 	{"qC", put_current},
 	{"vCont?", put_moves},
 	{"vCont;", move_several},
@@ -324,7 +422,7 @@ static bool answer(struct server *s)
 		put_stop(s, &here);
 		break;
 	case 'g':
-		gdb_state_put_registers(&s->packets, gdb_threads_run(s->threads, s->shown));
+		put_registers(s);
 		break;
 	case 'm':
 		put_memory(s);
