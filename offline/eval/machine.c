@@ -13,7 +13,7 @@ struct value_machine *value_machine_new(struct value_memory *memory)
 		return NULL;
 	memset(m, 0, sizeof(*m));
 	m->memory = memory;
-	m->turns = UINT64_MAX;
+	m->turns = m->translatable = UINT64_MAX;
 	m->jumps = m->jump_tables[VALUE_SIDE_TRACED];
 	m->stubs = value_stubs_new();
 	if (!m->stubs) {
@@ -79,6 +79,16 @@ uint64_t value_machine_turns(const struct value_machine *m)
 void value_machine_set_turns(struct value_machine *m, uint64_t turns)
 {
 	m->turns = turns;
+}
+
+void value_machine_set_translated_max(struct value_machine *m, uint64_t most)
+{
+	m->translatable = most;
+}
+
+bool value_machine_is_full(const struct value_machine *m)
+{
+	return m->full;
 }
 
 void value_machine_met(struct value_machine *m)

@@ -106,6 +106,11 @@ void value_machine_set_count(struct value_machine *m, uint64_t count);
  * would have more faults. For an owner who executes what anybody may have written. */
 uint64_t value_machine_turns(const struct value_machine *m);
 void value_machine_set_turns(struct value_machine *m, uint64_t turns);
+/* At most so many instructions are translated, all blocks together and whatever else asks for one;
+ * one more stops as VALUE_STOP_NO_MEMORY. For the same owner. */
+void value_machine_set_translated_max(struct value_machine *m, uint64_t most);
+/* Whether that has refused one. */
+bool value_machine_is_full(const struct value_machine *m);
 /* The place at rip was met: what runs next goes on from there. After value_machine_set_count() it
  * is met once more else. */
 void value_machine_met(struct value_machine *m);

@@ -71,6 +71,8 @@ struct value_machine {
 	uint64_t resumed; /* address of the place that was reported last and not left yet */
 	uint64_t count;
 	uint64_t turns;		       /* value_machine_turns() */
+	uint64_t translatable;	       /* instructions that may be translated yet */
+	bool full;		       /* value_machine_is_full() */
 	const struct value_insn *left; /* value_machine_left() */
 	uint8_t side;		       /* enum value_side: whose code is executed now */
 	struct value_block **jumps;    /* those of this side */

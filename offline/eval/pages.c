@@ -16,8 +16,16 @@ enum { FANOUT = 512, LEVELS = 4 };
 
 struct value_node {
 	uint32_t refs;
-	void *child[FANOUT]; /* nodes; pages at the lowest level */
+	uint64_t used[FANOUT / 64]; /* a bit for each child; those of others are NULL */
+	void *child[FANOUT];	    /* nodes; pages at the lowest level */
 };
+
+/* For each child @i that @used (of one node, or of two together) has. */
+#define FOR_EACH_CHILD(i, used)                                                                    \
+	for (unsigned word_##i = 0; word_##i < FANOUT / 64; word_##i++)                            \
+		for (uint64_t bits_##i = (used)[word_##i], i;                                      \
+		     bits_##i && (i = word_##i * 64 + (unsigned)__builtin_ctzll(bits_##i), 1);     \
+		     bits_##i &= bits_##i - 1)
 
 static unsigned index_at(uint64_t addr, int level)
 {
@@ -37,13 +45,13 @@ static void node_put(struct value_memory *mem, struct value_node *node, int leve
 {
 	if (!node || --node->refs)
 		return;
-	for (unsigned i = 0; i < FANOUT; i++)
-		if (!node->child[i])
-			continue;
-		else if (level == LEVELS - 1)
-			value_page_put(mem, node->child[i]);
-		else
-			node_put(mem, node->child[i], level + 1);
+	FOR_EACH_CHILD(i, node->used)
+	if (!node->child[i])
+		continue;
+	else if (level == LEVELS - 1)
+		value_page_put(mem, node->child[i]);
+	else
+		node_put(mem, node->child[i], level + 1);
 	free(node);
 }
 
@@ -54,13 +62,13 @@ static struct value_node *node_copy(const struct value_node *node, int level)
 		return NULL;
 	*copy = *node;
 	copy->refs = 1;
-	for (unsigned i = 0; i < FANOUT; i++)
-		if (!copy->child[i])
-			continue;
-		else if (level == LEVELS - 1)
-			((struct value_page *)copy->child[i])->refs++;
-		else
-			((struct value_node *)copy->child[i])->refs++;
+	FOR_EACH_CHILD(i, copy->used)
+	if (!copy->child[i])
+		continue;
+	else if (level == LEVELS - 1)
+		((struct value_page *)copy->child[i])->refs++;
+	else
+		((struct value_node *)copy->child[i])->refs++;
 	return copy;
 }
 
@@ -95,6 +103,13 @@ struct value_page *value_page_copy(struct value_memory *mem, const struct value_
 	return copy;
 }
 
+/* Where child @i is to be put. */
+static void **slot_of(struct value_node *node, unsigned i)
+{
+	node->used[i / 64] |= (uint64_t)1 << i % 64;
+	return &node->child[i];
+}
+
 /* The lowest node of @addr that is this memory's own, made where there is none; NULL: no memory. */
 static struct value_node *own_leaf(struct value_memory *mem, uint64_t addr)
 {
@@ -116,7 +131,7 @@ static struct value_node *own_leaf(struct value_memory *mem, uint64_t addr)
 		}
 		if (level == LEVELS - 1)
 			return node;
-		slot = (struct value_node **)&node->child[index_at(addr, level)];
+		slot = (struct value_node **)slot_of(node, index_at(addr, level));
 	}
 }
 
@@ -148,7 +163,7 @@ bool value_page_is_own(const struct value_memory *mem, uint64_t addr)
 void **value_page_slot(struct value_memory *mem, uint64_t addr)
 {
 	struct value_node *leaf = own_leaf(mem, addr);
-	return leaf ? &leaf->child[index_at(addr, LEVELS - 1)] : NULL;
+	return leaf ? slot_of(leaf, index_at(addr, LEVELS - 1)) : NULL;
 }
 
 int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end)
@@ -190,9 +205,12 @@ void value_pages_put(struct value_memory *mem, struct value_node *root)
 static bool nodes_same(const struct value_node *a, const struct value_node *b, int level)
 {
 	bool same = true;
-	for (unsigned i = 0; same && a && b && a != b && i < FANOUT; i++) {
+	if (!a || !b || a == b)
+		return true;
+	FOR_EACH_CHILD(i, a->used)
+	{
 		const struct value_page *x = a->child[i], *y = b->child[i];
-		if (x == y || !x || !y)
+		if (!same || x == y || !x || !y)
 			continue;
 		same = level == LEVELS - 1 ? !memcmp(x->bytes, y->bytes, VALUE_PAGE)
 					   : nodes_same(a->child[i], b->child[i], level + 1);
@@ -208,9 +226,13 @@ bool value_pages_same(const struct value_node *a, const struct value_node *b)
 static void nodes_changed(const struct value_node *now, const struct value_node *then, int level,
 			  uint64_t addr, value_changed_fn *fn, void *ctx)
 {
-	for (unsigned i = 0; now != then && i < FANOUT; i++) {
+	uint64_t used[FANOUT / 64] = {0};
+	for (unsigned w = 0; now != then && w < FANOUT / 64; w++)
+		used[w] = (now ? now->used[w] : 0) | (then ? then->used[w] : 0);
+	FOR_EACH_CHILD(i, used)
+	{
 		void *a = now ? now->child[i] : NULL, *b = then ? then->child[i] : NULL;
-		uint64_t at = addr | (uint64_t)i << (12 + 9 * (LEVELS - 1 - level));
+		uint64_t at = addr | i << (12 + 9 * (LEVELS - 1 - level));
 		if (a == b)
 			continue;
 		if (level < LEVELS - 1)

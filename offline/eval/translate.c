@@ -170,7 +170,8 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 	*no_memory = false;
 	if (!value_machine_is_code(m, ip))
 		return NULL;
-	struct draft *d = malloc(sizeof(*d));
+	m->full |= m->translatable < VALUE_BLOCK_INSNS;
+	struct draft *d = m->full ? NULL : malloc(sizeof(*d));
 	if (!d) {
 		*no_memory = true;
 		return NULL;
@@ -180,6 +181,7 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 	decode(m, d, ip, single ? 1 : VALUE_BLOCK_INSNS);
 	struct value_block *b = NULL;
 	if (d->n_insns) {
+		m->translatable -= d->n_insns;
 		find_quiet(d);
 		lower_all(m, d);
 		const struct value_insn *last = &d->insns[d->n_insns - 1];

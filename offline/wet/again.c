@@ -4,17 +4,17 @@
  * as a block may have. */
 #include "offline/wet/again.h"
 
-#include "offline/base/codec.h"
+#include "offline/wet/columns.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE = 1, ADDRESSES = 1 << 16, BLOCKS = 1 << 14 };
+enum { SOURCE = 1, ADDRESSES = 1 << 16, BLOCKS = 1 << 14, RESULTS = 1 << 16 };
 
 /* Bytes of all columns of a block together: at most; for each thing that is executed or told; and
  * whatever there is. */
-enum { COLUMNS_MAX = 1 << 28, FOR_EACH = 64, ANYHOW = 1 << 16 };
+enum { BYTES_MAX = 1 << 28, FOR_EACH = 64, ANYHOW = 1 << 16 };
 
 /* --- the processor --------------------------------------------------------------------------- */
 
@@ -45,6 +45,8 @@ struct again_processor *again_processor_new(void)
 		return NULL;
 	}
 	p->machine = value_machine_new(&p->memory);
+	if (p->machine)
+		value_machine_set_translated_max(p->machine, AGAIN_TRANSLATED_MAX);
 	if (p->machine && !value_machine_code(p->machine, everything.start, everything.end) &&
 	    again_processor_clear(p))
 		return p;
@@ -99,176 +101,41 @@ bool again_processor_run(struct again_processor *p, uint64_t n, struct value_tra
 	return true;
 }
 
-/* Eight bytes of what has bytes. */
-typedef uint64_t __attribute__((may_alias)) word_t;
-
-/* Words of the state: a range each. Append-only, as files have their numbers. */
-enum {
-	W_FS = 16, /* behind the general registers */
-	W_GS,
-	W_RIP,
-	W_FLAGS,
-	W_MXCSR,
-	W_DF,
-	W_VEC,
-	W_X87 = W_VEC + 4 * VALUE_VECS,
-	W_NO_TOPS = W_X87 + VALUE_FX_X87 / 8,
-	W_WIDE, /* rows behind the first sixteen */
-};
-_Static_assert(W_WIDE + 4 * (VALUE_ROWS - VALUE_VECS) == AGAIN_WORDS, "each row has its words");
-_Static_assert(sizeof(struct value_state) == 2880,
-	       "what is added to the state becomes a word here");
-
-static word_t *word_of(struct value_state *s, unsigned i)
-{
-	if (i < W_FS)
-		return &s->gpr[i];
-	if (i < W_RIP)
-		return &s->gpr[VALUE_FS + i - W_FS];
-	if (i < W_VEC)
-		return i == W_RIP ? &s->rip : &s->flags;
-	if (i < W_X87)
-		return (word_t *)s->vec + (i - W_VEC);
-	if (i < W_NO_TOPS)
-		return (word_t *)s->fx + (i - W_X87);
-	return (word_t *)s->vec[VALUE_VECS] + (i - W_WIDE);
-}
-
-uint64_t again_word_get(const struct value_state *s, unsigned i)
-{
-	return i == W_MXCSR	? s->mxcsr
-	       : i == W_DF	? s->df
-	       : i == W_NO_TOPS ? s->no_tops
-				: *word_of((struct value_state *)s, i);
-}
-
-void again_word_set(struct value_state *s, unsigned i, uint64_t v)
-{
-	if (i == W_MXCSR)
-		s->mxcsr = (uint32_t)v;
-	else if (i == W_DF)
-		s->df = v & 1;
-	else if (i == W_NO_TOPS)
-		s->no_tops = (uint16_t)v;
-	else
-		*word_of(s, i) = v;
-}
-
-uint64_t again_word_bits(unsigned i)
-{
-	const uint64_t one = 1;
-	if (i < W_FS)
-		return one << i;
-	if (i < W_FLAGS)
-		return 0;
-	if (i >= W_NO_TOPS)
-		return one << VALUE_BIT_WIDE;
-	if (i >= W_X87)
-		return one << VALUE_BIT_X87;
-	if (i >= W_VEC)
-		return one << ((i - W_VEC) % 4 < 2 ? VALUE_BIT_VEC : VALUE_BIT_HIGH)
-			   << (i - W_VEC) / 4;
-	return i == W_FLAGS ? one << VALUE_BIT_FLAGS
-	       : i == W_DF  ? one << VALUE_BIT_DF
-			    : one << VALUE_BIT_MXCSR | one << VALUE_BIT_STICKY;
-}
-
-unsigned again_words_differ(const struct value_state *a, const struct value_state *b,
-			    uint16_t differ[AGAIN_WORDS])
-{
-	/* Most often what is large is the same. */
-	bool vec = memcmp(a->vec, b->vec, sizeof(a->vec)) != 0;
-	bool x87 = memcmp(a->fx, b->fx, VALUE_FX_X87) != 0;
-	unsigned n = 0;
-	for (unsigned i = 0; i < AGAIN_WORDS; i++) {
-		if (!vec && i == W_VEC)
-			i = W_X87;
-		if (!x87 && i == W_X87)
-			i = W_NO_TOPS;
-		if (!vec && i == W_WIDE)
-			break;
-		if (again_word_get(a, i) != again_word_get(b, i))
-			differ[n++] = (uint16_t)i;
-	}
-	return n;
-}
-
 /* --- columns --------------------------------------------------------------------------------- */
 
 bool again_pack(const struct bytes columns[AGAIN_COLUMNS], struct bytes *to)
 {
-	struct codec *codec = codec_new();
-	for (unsigned i = 0; codec && i < AGAIN_COLUMNS; i++) {
-		uint8_t kind = CODEC_STORED, *packed = malloc(codec_bound(columns[i].len));
-		size_t len = packed ? codec_compress(codec, columns[i].data, columns[i].len, packed,
-						     &kind)
-				    : 0;
-		to->failed |= !packed || columns[i].failed;
-		bytes_put(to, &kind, 1);
-		bytes_put_varint(to, columns[i].len);
-		bytes_put_varint(to, len);
-		bytes_put(to, packed, len);
-		free(packed);
-	}
-	codec_free(codec);
-	return codec && !to->failed;
+	return columns_pack(columns, AGAIN_COLUMNS, to);
 }
 
 bool again_block_fits(const struct again_block *b)
 {
 	return b->n_results <= AGAIN_RESULTS_MAX && b->n_insns <= AGAIN_INSNS_MAX &&
-	       b->n_turns <= AGAIN_TURNS_MAX;
+	       b->n_told <= AGAIN_INSNS_MAX && b->n_turns <= AGAIN_TURNS_MAX;
 }
 
 bool again_columns_fit(const struct again_block *b, const uint64_t lens[AGAIN_COLUMNS])
 {
-	uint64_t all = 0, most = ANYHOW + FOR_EACH * (b->n_results + b->n_insns + b->n_turns);
+	uint64_t all = 0,
+		 most = ANYHOW + FOR_EACH * (b->n_results + b->n_insns + b->n_turns + b->n_told);
 	if (!again_block_fits(b) || lens[AGAIN_TOLD] > 8 * b->n_results)
 		return false;
 	for (unsigned i = 0; i < AGAIN_COLUMNS; i++) {
-		if (lens[i] > COLUMNS_MAX)
+		if (lens[i] > BYTES_MAX)
 			return false;
 		all += lens[i];
 	}
-	return all <= COLUMNS_MAX && all <= most;
-}
-
-struct columns {
-	uint8_t *bytes[AGAIN_COLUMNS];
-	struct cursor in[AGAIN_COLUMNS];
-};
-
-static void columns_free(struct columns *c)
-{
-	for (unsigned i = 0; i < AGAIN_COLUMNS; i++)
-		free(c->bytes[i]);
+	return all <= BYTES_MAX && all <= most;
 }
 
 /* 0, -EBADMSG, -ENOTSUP or -ENOMEM. */
-static int columns_read(struct codec *codec, const struct again_block *b, struct columns *c)
+static int read_columns(struct codec *codec, const struct again_block *b, struct columns *c)
 {
-	struct cursor in = {b->at, b->at + b->len}, packed[AGAIN_COLUMNS];
-	uint8_t kinds[AGAIN_COLUMNS];
 	uint64_t lens[AGAIN_COLUMNS];
 	*c = (struct columns){0};
-	for (unsigned i = 0; i < AGAIN_COLUMNS; i++)
-		if (!cursor_byte(&in, &kinds[i]) || !cursor_varint(&in, &lens[i]) ||
-		    !cursor_column(&in, &packed[i]))
-			return -EBADMSG;
-	if (in.at != in.end || !again_columns_fit(b, lens))
+	if (!columns_lens(b->at, b->len, AGAIN_COLUMNS, lens) || !again_columns_fit(b, lens))
 		return -EBADMSG;
-	for (unsigned i = 0; i < AGAIN_COLUMNS; i++) {
-		c->bytes[i] = malloc(lens[i] + 1);
-		if (!c->bytes[i])
-			return -ENOMEM;
-		int err =
-			codec_expand(codec, kinds[i], packed[i].at,
-				     (size_t)(packed[i].end - packed[i].at), c->bytes[i], lens[i]);
-		if (err)
-			return err;
-		c->in[i] = (struct cursor){c->bytes[i], c->bytes[i] + lens[i]};
-	}
-	return 0;
+	return columns_read(codec, b->at, b->len, AGAIN_COLUMNS, c);
 }
 
 /* --- blocks ---------------------------------------------------------------------------------- */
@@ -295,6 +162,9 @@ struct again {
 	uint32_t here; /* the processor is before this block; n + 1: nowhere */
 	uint32_t open; /* whose results are there; n: none's */
 	struct value_trace trace;
+	const struct again_watch *watch; /* NULL: nobody */
+	uint64_t count;			 /* instructions before those that it was told of last */
+	bool refused;			 /* by it */
 };
 
 void again_free(struct again *a)
@@ -394,6 +264,8 @@ static bool tell_memory(struct again *a, struct columns *c, uint64_t n, uint64_t
 		if (*place >> 44 ||
 		    value_memory_write(&a->processor->memory, *place * 8, data->at, 8, VALUE_EXACT))
 			return false;
+		if (a->watch)
+			a->watch->word(a->watch->ctx, *place);
 		data->at += 8;
 	}
 	return true;
@@ -403,11 +275,41 @@ static bool tell_memory(struct again *a, struct columns *c, uint64_t n, uint64_t
 static bool empty(void *ctx, struct value_trace *t)
 {
 	struct again *a = ctx;
-	a->n_results += t->n_results;
+	uint64_t count = value_machine_count(a->processor->machine);
+	if (a->watch && count != a->count && !a->refused)
+		a->refused = !a->watch->insns(a->watch->ctx, count - a->count, t->addresses,
+					      t->n_addresses);
+	a->count = count;
+	a->n_results = a->watch ? 0 : a->n_results + t->n_results;
 	t->n_blocks = t->n_addresses = t->n_results = 0;
 	t->results = a->results + a->n_results;
 	t->max_results = a->room - a->n_results;
-	return t->max_results >= 2 * VALUE_BLOCK_INSNS * VALUE_ACCESSES;
+	return !a->refused && t->max_results >= 2 * VALUE_BLOCK_INSNS * VALUE_ACCESSES;
+}
+
+/* A step of @n results that are told. */
+static bool take_told(struct again *a, struct columns *c, uint64_t n, uint64_t *left, bool traced,
+		      bool *anew)
+{
+	struct cursor *told = &c->in[AGAIN_TOLD];
+	uint64_t insns = 0;
+	if (!cursor_varint(&c->in[AGAIN_STEPS], &insns) || insns >> 1 > *left ||
+	    n > (uint64_t)(told->end - told->at) / 8)
+		return false;
+	*anew = insns & 1;
+	*left -= insns >> 1;
+	const uint8_t *at = told->at;
+	told->at += n * 8;
+	if (a->watch)
+		return a->watch->insns(a->watch->ctx, insns >> 1, NULL, 0);
+	if (!traced)
+		return true;
+	if (n > a->room - a->n_results)
+		return false;
+	memcpy(a->results + a->n_results, at, n * 8);
+	a->n_results += n;
+	empty(a, &a->trace);
+	return true;
 }
 
 /* Executes block @i, where the processor is; @traced: its results are wanted. 0 or -errno. */
@@ -415,11 +317,14 @@ static int execute(struct again *a, uint32_t i, bool traced)
 {
 	const struct again_block *b = &a->blocks[i];
 	struct columns c;
-	uint64_t registers, words, what, left = b->n_insns, place = 0;
-	int err = columns_read(a->codec, b, &c);
+	uint64_t registers, words, what, left = b->n_insns, told_left = b->n_told, place = 0;
+	unsigned n_anew = 0; /* one at most: it costs much */
+	int err = read_columns(a->codec, b, &c);
 	struct cursor *steps = &c.in[AGAIN_STEPS];
 	a->n_results = 0;
-	a->trace.n_results = 0;
+	a->trace.n_blocks = a->trace.n_addresses = a->trace.n_results = 0;
+	a->count = value_machine_count(a->processor->machine);
+	a->refused = false;
 	value_machine_set_turns(a->processor->machine, b->n_turns);
 	if (!err && traced)
 		empty(a, &a->trace);
@@ -436,21 +341,16 @@ static int execute(struct again *a, uint32_t i, bool traced)
 			if (traced)
 				empty(a, &a->trace);
 		} else if (fine) {
-			struct cursor *told = &c.in[AGAIN_TOLD];
-			fine = n <= (uint64_t)(told->end - told->at) / 8 &&
-			       (!traced || n <= a->room - a->n_results);
-			if (fine && traced) {
-				memcpy(a->results + a->n_results, told->at, n * 8);
-				a->n_results += n;
-				empty(a, &a->trace);
-			}
-			told->at += fine ? n * 8 : 0;
+			bool anew = false;
+			fine = take_told(a, &c, n, &told_left, traced, &anew) &&
+			       (!anew || (!n_anew++ && begin_fresh(a)));
 		}
+		fine = fine && !a->refused;
 		err = fine ? 0 : a->processor->memory.exhausted ? -ENOMEM : -EBADMSG;
 	}
 	columns_free(&c);
 	a->here = err ? a->n + 1 : i + 1;
-	if (!err && traced &&
+	if (!err && traced && !a->watch &&
 	    (a->n_results != b->n_results || again_sum(0, a->results, b->n_results) != b->sum))
 		err = -EBADMSG;
 	return err;
@@ -478,19 +378,12 @@ static int go_before(struct again *a, uint32_t i)
 	return err;
 }
 
-int again_results(struct again *a, uint32_t i, const uint64_t **results)
+/* Executes block @i, whose results, or what a watcher is told of in turn, take so much. */
+static int open_block(struct again *a, uint32_t i, size_t n_results)
 {
 	int err = 0;
-	if (i >= a->n)
-		return -EBADMSG;
-	if (a->open == i) {
-		*results = a->results;
-		return 0;
-	}
-	const struct again_block *b = &a->blocks[i];
-	size_t room = b->n_results + 4 * (size_t)VALUE_BLOCK_INSNS * VALUE_ACCESSES;
-	if (!again_block_fits(b))
-		return -EBADMSG;
+	size_t room = n_results + 4 * (size_t)VALUE_BLOCK_INSNS * VALUE_ACCESSES;
+	const struct again_watch *watch = a->watch;
 	a->open = a->n;
 	if (room > a->room) {
 		free(a->results);
@@ -501,14 +394,45 @@ int again_results(struct again *a, uint32_t i, const uint64_t **results)
 	/* A block that begins anew does not go on from the one before. */
 	if (!err && i % AGAIN_FRESH == 0 && a->here == i)
 		a->here = a->n + 1;
+	a->watch = NULL;
 	err = err ? err : go_before(a, i);
+	a->watch = watch;
 	if (err)
 		return err;
 	put_moment(a, i);
-	err = execute(a, i, true);
+	return execute(a, i, true);
+}
+
+int again_results(struct again *a, uint32_t i, const uint64_t **results)
+{
+	if (i >= a->n || !again_block_fits(&a->blocks[i]))
+		return -EBADMSG;
+	int err = a->open == i ? 0 : open_block(a, i, a->blocks[i].n_results);
 	if (err)
 		return err;
 	a->open = i;
 	*results = a->results;
 	return 0;
+}
+
+int again_watched(struct again *a, uint32_t i, const struct again_watch *watch)
+{
+	if (i >= a->n || !again_block_fits(&a->blocks[i]))
+		return -EBADMSG;
+	a->watch = watch;
+	int err = open_block(a, i, RESULTS);
+	a->watch = NULL;
+	return err;
+}
+
+const struct value_insn *again_insn(struct again *a, uint64_t ip)
+{
+	/* Somewhere it has to have begun, for its code to be there. */
+	if (a->here > a->n) {
+		if (!begin_fresh(a))
+			return NULL;
+		a->here = 0;
+		a->open = a->n;
+	}
+	return value_machine_insn(a->processor->machine, ip);
 }

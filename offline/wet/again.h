@@ -6,6 +6,7 @@
  *
  *   steps     of each what is told before it, registers and words of memory, how many of either;
  *             then its instructions * 2, or, where they were not executed, their results * 2 + 1
+ *             and how many they are * 2, + 1 where memory and registers begin anew behind them
  *   registers number of a word of the state (AGAIN_WORDS), difference to what is there
  *   places    of words of memory: differences of their numbers (addresses by 8)
  *   words     eight bytes each
@@ -25,8 +26,9 @@ enum {
 	AGAIN_RESULTS_MAX = 1 << 26,
 	AGAIN_TURNS_MAX = 1 << 26,
 	AGAIN_FRESH = 32,
-	AGAIN_PAGES_MAX = 1 << 16,  /* that a window touches */
-	AGAIN_CODE_MAX = 1 << 16,   /* pages of code */
+	AGAIN_PAGES_MAX = 1 << 16,	/* that a window touches */
+	AGAIN_CODE_MAX = 1 << 16,	/* pages of code */
+	AGAIN_TRANSLATED_MAX = 1 << 20, /* instructions, of a file that is read */
 	AGAIN_COUNTS_MAX = 1 << 27, /* blocks and one more, times nodes: values.h has one of each */
 	AGAIN_WORDS = 307,
 };
@@ -43,6 +45,7 @@ enum again_column {
 struct again_block {
 	uint64_t paths; /* that were executed before it */
 	uint64_t n_results, n_insns;
+	uint64_t n_told;   /* instructions that are told by their results; @n_insns are executed */
 	uint64_t n_turns;  /* of string instructions, each of which is one of n_insns */
 	uint64_t sum;	   /* again_sum() of them */
 	const uint8_t *at; /* as again_pack() has made it */
@@ -102,6 +105,20 @@ struct again;
 struct again *again_new(const struct again_block *blocks, uint32_t n, const uint64_t *addrs,
 			const uint8_t *pages, uint32_t n_pages);
 void again_free(struct again *a);
+/* Whoever is told, in order, of what executing a block does. */
+struct again_watch {
+	/* A word of memory (its address by 8) was told. */
+	void (*word)(void *ctx, uint64_t word);
+	/* @n instructions were executed, which have these addresses as a trace has them; NULL: they
+	 * were told by their results. False ends it. */
+	bool (*insns)(void *ctx, uint64_t n, const uint64_t *addresses, size_t n_addresses);
+	void *ctx;
+};
+/* Executes block @i, whose results nobody wants, for @watch. 0, or as again_results(), which next
+ * has to execute it once more. */
+int again_watched(struct again *a, uint32_t i, const struct again_watch *watch);
+/* The instruction at @ip, by the pages of code; borrowed. NULL: there is none, or memory is out. */
+const struct value_insn *again_insn(struct again *a, uint64_t ip);
 /* The results of block @i, borrowed until the next one is asked for. 0; -EBADMSG: they cannot be
  * computed, or are not what they were; -ENOMEM. */
 int again_results(struct again *a, uint32_t i, const uint64_t **results);

@@ -43,22 +43,25 @@ uint8_t *again_take_bytes(const uint8_t *bytes, size_t len, size_t most, size_t 
 }
 
 int again_put(const struct wet_graph *graph, const struct noted *noted,
-	      int (*put)(void *ctx, const uint8_t *bytes, size_t len), void *ctx)
+	      int (*put)(void *ctx, enum again_part part, const uint8_t *bytes, size_t len),
+	      void *ctx)
 {
 	struct bytes to = {0};
 	const struct bytes *executions;
-	uint32_t n_cuts;
+	uint32_t n_cuts, n_unforeseen;
+	const struct unforeseen_block *unforeseen = wet_graph_unforeseen(graph, &n_unforeseen);
 	const struct wet_cut *cuts = wet_graph_cuts(graph, &n_cuts, &executions);
 	bool fine = again_put_bytes(noted->pages, (size_t)noted->n_pages * VALUE_PAGE, &to);
-	int err = fine ? put(ctx, to.data, to.len) : -ENOMEM;
+	int err = fine ? put(ctx, AGAIN_CODE, to.data, to.len) : -ENOMEM;
 	for (uint32_t i = 0; i < noted->n && !err; i++) {
 		size_t from = cuts[i + 1].executions;
 		size_t end = i + 2 < n_cuts ? cuts[i + 2].executions : executions->len;
-		err = put(ctx, noted->blocks[i].at, noted->blocks[i].len);
+		err = put(ctx, AGAIN_BLOCK, noted->blocks[i].at, noted->blocks[i].len);
 		to.len = 0;
 		if (!err && !again_put_bytes(executions->data + from, end - from, &to))
 			err = -ENOMEM;
-		err = err ? err : put(ctx, to.data, to.len);
+		err = err ? err : put(ctx, AGAIN_EXECUTIONS, to.data, to.len);
+		err = err ? err : put(ctx, AGAIN_UNFORESEEN, unforeseen[i].at, unforeseen[i].len);
 	}
 	bytes_deinit(&to);
 	return err;

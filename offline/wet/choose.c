@@ -2,8 +2,6 @@
 /* choose.c: see choose.h. What a step costs is measured, of the first block. */
 #include "offline/wet/choose.h"
 
-#include "offline/wet/packing.h"
-
 #include <errno.h>
 #include <time.h>
 
@@ -13,15 +11,6 @@ static double now(void)
 	struct timespec t;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int add_stored(void *ctx, enum wet_stream_of of, enum wet_store store,
-		      const struct bytes *stored)
-{
-	uint64_t *all = ctx;
-	(void)of, (void)store;
-	*all += stored->len;
-	return 0;
 }
 
 /* Executes the first block again. 0, or it cannot be. */
@@ -42,11 +31,12 @@ static int measure(const struct noted *noted, double *step_ns)
 static bool is_of(const struct noted *noted, const struct wet_graph *graph)
 {
 	const struct bytes *executions;
-	uint32_t n, n_nodes;
+	uint32_t n, n_nodes, n_unforeseen;
 	const struct wet_cut *cuts = wet_graph_cuts(graph, &n, &executions);
+	wet_graph_unforeseen(graph, &n_unforeseen);
 	wet_graph_nodes(graph, &n_nodes);
-	bool is = noted->n && n == noted->n + 1 && noted->n_pages <= AGAIN_CODE_MAX &&
-		  (uint64_t)n * n_nodes <= AGAIN_COUNTS_MAX;
+	bool is = noted->n && n == noted->n + 1 && n_unforeseen == noted->n &&
+		  noted->n_pages <= AGAIN_CODE_MAX && (uint64_t)n * n_nodes <= AGAIN_COUNTS_MAX;
 	for (uint32_t i = 0; i < noted->n && is; i++)
 		is = cuts[i + 1].values - cuts[i].values == noted->blocks[i].n_results &&
 		     cuts[i + 1].paths - cuts[i].paths <= AGAIN_INSNS_MAX &&
@@ -54,23 +44,7 @@ static bool is_of(const struct noted *noted, const struct wet_graph *graph)
 	return is;
 }
 
-int wet_choose(struct wet_graph *graph, const struct noted *noted, enum wet_how how,
-	       struct wet_chosen *out)
+bool wet_can_execute(const struct wet_graph *graph, const struct noted *noted, double *step_ns)
 {
-	double steps[2];
-	int err = 0;
-	*out = (struct wet_chosen){0};
-	if (!noted || how == WET_STORED || !is_of(noted, graph) || measure(noted, &out->step_ns))
-		return 0;
-	for (uint32_t i = 0; i < noted->n; i++)
-		out->executed_bytes += noted->blocks[i].len;
-	if (how == WET_BEST)
-		err = wet_pack(graph, true, add_stored, &out->stored, steps);
-	if (err)
-		return err;
-	out->executed = how == WET_EXECUTED ||
-			(double)out->executed_bytes * out->step_ns < (double)out->stored * steps[1];
-	if (out->executed)
-		wet_graph_execute(graph);
-	return 0;
+	return is_of(noted, graph) && !measure(noted, step_ns);
 }

@@ -56,8 +56,9 @@ struct wet_file_node {
 struct wet_file_edge {
 	uint32_t to, from, operand; /* struct wet_edge */
 	bool inferred;		    /* in every execution of its node, from the same one */
+	bool executed;		    /* its labels are executed again (depends.h) */
 	uint32_t labels; /* stream of executions of the consumer, the next one of the producer;
-			    WET_NONE: inferred */
+			    WET_NONE: inferred, or executed */
 	uint64_t n;	 /* instances */
 };
 
@@ -78,7 +79,9 @@ struct wet_file {
 	uint32_t n_again, again_first; /* the first of their streams: again_put.h */
 	uint64_t *code;		       /* addresses of its pages */
 	uint32_t n_code;
-	uint64_t *streams; /* n_streams + 1: where each begins */
+	uint64_t *ips;		  /* run-time addresses of statements, where there are blocks */
+	struct dep_units *behind; /* of nodes: what is new in registers when one is left */
+	uint64_t *streams;	  /* n_streams + 1: where each begins */
 	const uint8_t *bytes;
 	size_t len;
 	char *texts;

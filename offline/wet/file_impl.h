@@ -5,7 +5,7 @@
 
 #include "offline/wet/file.h"
 
-#define WET_MAGIC 0x0033544557475550ull /* "PUGWET3" */
+#define WET_MAGIC 0x0034544557475550ull /* "PUGWET4" */
 
 struct wet_head {
 	uint64_t magic, index, index_len, checksum; /* of all behind the head */
@@ -14,7 +14,15 @@ struct wet_head {
 /* Of a group's values. */
 enum { WET_VALUES_ONE, WET_VALUES_STORED, WET_VALUES_EXECUTED };
 
+/* Different sets of units that are told. */
+enum { WET_SETS_MAX = 64 };
+
 /* Of an edge's labels. */
-enum { WET_LABELS_OWN, WET_LABELS_INFERRED, WET_LABELS_SHARED }; /* and on: of which edge */
+enum {
+	WET_LABELS_OWN,
+	WET_LABELS_INFERRED,
+	WET_LABELS_EXECUTED,
+	WET_LABELS_SHARED, /* and on: of which edge */
+};
 
 #endif

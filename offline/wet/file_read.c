@@ -85,6 +85,10 @@ static void read_totals(struct reading *r)
 		s->streams += s->chosen[i] = number(r, UINT32_MAX);
 		s->bytes[i] = number(r, UINT64_MAX);
 	}
+	for (int i = 0; i < WET_OFS; i++)
+		s->of[i] = number(r, UINT64_MAX);
+	for (int i = 0; i < AGAIN_PARTS; i++)
+		s->again[i] = number(r, UINT64_MAX);
 	s->edge_labels = number(r, UINT64_MAX);
 	s->edge_labels_kept = number(r, UINT64_MAX);
 }
@@ -186,17 +190,51 @@ static void read_edges(struct reading *r)
 		e->n = number(r, UINT64_MAX);
 		uint64_t labels = number(r, WET_LABELS_SHARED + (uint64_t)f->n_edges);
 		e->inferred = labels == WET_LABELS_INFERRED;
+		e->executed = labels == WET_LABELS_EXECUTED;
 		e->labels = WET_NONE;
 		if (labels == WET_LABELS_OWN && e->n)
 			e->labels = streams(r, 2);
 		/* Of an edge that comes before, and has labels. */
 		else if (labels >= WET_LABELS_SHARED && labels - WET_LABELS_SHARED < i)
 			e->labels = f->edges[labels - WET_LABELS_SHARED].labels;
-		if (!r->err && !e->inferred && e->n && e->labels == WET_NONE)
+		if (!r->err && !e->inferred && !e->executed && e->n && e->labels == WET_NONE)
 			r->err = -EBADMSG;
 	}
 	if (!r->err && f->n_edges && !r->stmts.n)
 		r->err = -EBADMSG;
+}
+
+static void read_behind(struct reading *r)
+{
+	struct wet_file *f = r->f;
+	struct dep_units sets[WET_SETS_MAX];
+	uint64_t n = 0;
+	f->behind = calloc(f->n_nodes + (size_t)1, sizeof(*f->behind));
+	if (!f->behind)
+		r->err = -ENOMEM;
+	for (uint32_t i = 0; i < f->n_nodes && !r->err; i++) {
+		uint64_t k = number(r, n < WET_SETS_MAX ? n + 1 : n);
+		if (k > n && (size_t)(r->in.end - r->in.at) < sizeof(*sets)) {
+			r->err = -EBADMSG;
+		} else if (k > n) {
+			memcpy(&sets[n++], r->in.at, sizeof(*sets));
+			r->in.at += sizeof(*sets);
+		}
+		if (k && !r->err)
+			f->behind[i] = sets[k - 1];
+	}
+}
+
+static void read_ips(struct reading *r)
+{
+	uint64_t bias = 0;
+	r->f->ips = calloc(r->stmts.n + (size_t)1, sizeof(*r->f->ips));
+	if (!r->f->ips)
+		r->err = -ENOMEM;
+	for (uint32_t i = 0; i < r->stmts.n && !r->err; i++) {
+		bias += (uint64_t)unzigzag(number(r, UINT64_MAX));
+		r->f->ips[i] = r->stmts.at[i].addr + bias;
+	}
 }
 
 static void read_again(struct reading *r)
@@ -211,6 +249,7 @@ static void read_again(struct reading *r)
 		b->paths = number(r, f->totals.paths);
 		b->n_results = number(r, AGAIN_RESULTS_MAX);
 		b->n_insns = number(r, AGAIN_INSNS_MAX);
+		b->n_told = number(r, AGAIN_INSNS_MAX);
 		b->n_turns = number(r, AGAIN_TURNS_MAX);
 		b->sum = number(r, UINT64_MAX);
 		if (!r->err && b->paths < (i ? b[-1].paths : 0))
@@ -222,11 +261,15 @@ static void read_again(struct reading *r)
 		r->err = -ENOMEM;
 	for (uint32_t i = 0; i < f->n_code && !r->err; i++)
 		f->code[i] = number(r, ((uint64_t)1 << 47) / VALUE_PAGE - 1) * VALUE_PAGE;
+	if (!r->err && f->n_again)
+		read_behind(r);
+	if (!r->err && f->n_again)
+		read_ips(r);
 	f->again_first = r->streams;
 	if (!r->err && f->n_again)
 		streams(r, 1);
 	for (uint32_t i = 0; i < f->n_again && !r->err; i++)
-		streams(r, 2);
+		streams(r, AGAIN_STREAMS);
 }
 
 static void read_streams(struct reading *r, uint64_t end)
@@ -244,7 +287,7 @@ static void read_streams(struct reading *r, uint64_t end)
 	}
 	bool there = !r->err && f->n_streams == r->streams;
 	for (uint32_t i = 0; i < f->n_again && there; i++) {
-		uint32_t stream = f->again_first + 1 + 2 * i;
+		uint32_t stream = f->again_first + AGAIN_BLOCK + AGAIN_STREAMS * i;
 		f->again[i].at = f->bytes + f->streams[stream];
 		f->again[i].len = f->streams[stream + 1] - f->streams[stream];
 	}
@@ -333,6 +376,8 @@ void wet_file_close(struct wet_file *f)
 	free(f->edges);
 	free(f->again);
 	free(f->code);
+	free(f->ips);
+	free(f->behind);
 	free(f->order);
 	free(f->next);
 	free(f->streams);

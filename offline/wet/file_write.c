@@ -59,8 +59,24 @@ static void put_sizes(struct bytes *to, const struct wet_sizes *s)
 		bytes_put_varint(to, s->chosen[i]);
 		bytes_put_varint(to, s->bytes[i]);
 	}
+	for (int i = 0; i < WET_OFS; i++)
+		bytes_put_varint(to, s->of[i]);
+	for (int i = 0; i < AGAIN_PARTS; i++)
+		bytes_put_varint(to, s->again[i]);
 	bytes_put_varint(to, s->edge_labels);
 	bytes_put_varint(to, s->edge_labels_kept);
+}
+
+/* Its ELF address in @module, or (WET_NONE) its run-time one. */
+static uint64_t stmt_place(const struct wet_places *places, uint64_t ip, uint32_t *module)
+{
+	uint64_t addr = ip;
+	*module = WET_NONE;
+	if (!places->at(places->ctx, ip, module, &addr) && *module >= places->n_modules) {
+		*module = WET_NONE;
+		addr = ip;
+	}
+	return addr;
 }
 
 static void put_node(struct bytes *to, const struct wet_node *n, const struct wet_stmt *stmts,
@@ -72,12 +88,7 @@ static void put_node(struct bytes *to, const struct wet_node *n, const struct we
 				: NULL);
 	bytes_put_varint(to, n->n_stmts);
 	for (uint32_t i = n->first_stmt; i < n->first_stmt + n->n_stmts; i++) {
-		module = WET_NONE;
-		if (!places->at(places->ctx, stmts[i].ip, &module, &addr) &&
-		    module >= places->n_modules) {
-			module = WET_NONE;
-			addr = stmts[i].ip;
-		}
+		addr = stmt_place(places, stmts[i].ip, &module);
 		bytes_put_varint(to, (uint32_t)(module + 1));
 		bytes_put_varint(to, zigzag((int64_t)(addr - before)));
 		bytes_put_varint(to, stmts[i].n_results);
@@ -99,18 +110,53 @@ static void put_node(struct bytes *to, const struct wet_node *n, const struct we
 		bytes_put_varint(to, n->order[i]);
 }
 
-static void put_edge(struct bytes *to, const struct wet_edge *e)
+static void put_edge(struct bytes *to, const struct wet_edge *e, bool executed)
 {
 	bytes_put_varint(to, e->to);
 	bytes_put_varint(to, e->from);
 	bytes_put_varint(to, e->operand);
 	bytes_put_varint(to, e->n);
+	executed = executed && e->operand != WET_CONTROL;
 	bytes_put_varint(to, e->inferred ? WET_LABELS_INFERRED
+			     : executed	 ? WET_LABELS_EXECUTED
 			     : e->shares ? WET_LABELS_SHARED + e->shares - 1
 					 : WET_LABELS_OWN);
 }
 
-static void put_again(struct bytes *to, const struct wet_graph *graph, const struct noted *noted)
+/* Of each node the units that something outside has set behind its first execution: 0: none, the
+ * number of a set that was there before, or one more and that set. */
+static void put_behind(struct bytes *to, const struct wet_node *nodes, uint32_t n)
+{
+	struct dep_units sets[WET_SETS_MAX];
+	uint32_t n_sets = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = 0;
+		while (k < n_sets && memcmp(&sets[k], &nodes[i].behind, sizeof(*sets)) != 0)
+			k++;
+		bool any = dep_units_any(&nodes[i].behind) && k < WET_SETS_MAX;
+		bytes_put_varint(to, any ? k + 1 : 0);
+		if (!any || k < n_sets)
+			continue;
+		bytes_put(to, &nodes[i].behind, sizeof(*sets));
+		sets[n_sets++] = nodes[i].behind;
+	}
+}
+
+/* Where statements are in memory. */
+static void put_ips(struct bytes *to, const struct wet_stmt *stmts, uint32_t n,
+		    const struct wet_places *places)
+{
+	uint64_t before = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t module;
+		uint64_t addr = stmt_place(places, stmts[i].ip, &module);
+		bytes_put_varint(to, zigzag((int64_t)(stmts[i].ip - addr - before)));
+		before = stmts[i].ip - addr;
+	}
+}
+
+static void put_again(struct bytes *to, const struct wet_graph *graph, const struct noted *noted,
+		      const struct wet_places *places)
 {
 	const struct bytes *executions;
 	uint32_t n_cuts;
@@ -121,12 +167,20 @@ static void put_again(struct bytes *to, const struct wet_graph *graph, const str
 		bytes_put_varint(to, i < n_cuts ? cuts[i].paths : 0);
 		bytes_put_varint(to, b->n_results);
 		bytes_put_varint(to, b->n_insns);
+		bytes_put_varint(to, b->n_told);
 		bytes_put_varint(to, b->n_turns);
 		bytes_put_varint(to, b->sum);
 	}
 	bytes_put_varint(to, noted ? noted->n_pages : 0);
 	for (uint32_t i = 0; noted && i < noted->n_pages; i++)
 		bytes_put_varint(to, noted->addrs[i] / VALUE_PAGE);
+	if (!noted || !noted->n)
+		return;
+	uint32_t n_nodes, n_stmts;
+	const struct wet_node *nodes = wet_graph_nodes(graph, &n_nodes);
+	const struct wet_stmt *stmts = wet_graph_stmts(graph, &n_stmts);
+	put_behind(to, nodes, n_nodes);
+	put_ips(to, stmts, n_stmts, places);
 }
 
 static void put_index(struct writing *w, const struct wet_graph *graph, const struct noted *noted,
@@ -152,8 +206,8 @@ static void put_index(struct writing *w, const struct wet_graph *graph, const st
 		put_node(to, &nodes[i], stmts, places);
 	bytes_put_varint(to, edges->n);
 	for (uint32_t i = 0; i < edges->n; i++)
-		put_edge(to, &edges->at[i]);
-	put_again(to, graph, noted);
+		put_edge(to, &edges->at[i], noted);
+	put_again(to, graph, noted, places);
 	bytes_put_varint(to, w->n_streams);
 	bytes_put(to, w->lengths.data, w->lengths.len);
 }

@@ -137,7 +137,7 @@ static void stop(struct wet_graph *g)
 	g->running = false;
 }
 
-struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control)
+struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control, bool executed)
 {
 	struct wet_graph *g = calloc(1, sizeof(*g));
 	if (!g)
@@ -145,7 +145,8 @@ struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control)
 	g->from = from;
 	g->to = to;
 	g->control = control;
-	g->first = g->last = UINT32_MAX;
+	g->executed = g->edges.counts = executed;
+	g->first = g->last = g->fresh = UINT32_MAX;
 	g->keep_at = DEFS_KEPT_MIN;
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_cond_init(&g->changed, NULL);
@@ -163,10 +164,8 @@ static void free_node(struct wet_node *n)
 	free(n->groups);
 	free(n->order);
 	wet_growing_deinit(&n->times);
-	free(n->outer);
-	free(n->accesses);
+	wet_reads_deinit(&n->reads);
 	free(n->load_edges);
-	free(n->last);
 	free(n->next);
 }
 
@@ -183,6 +182,8 @@ void wet_graph_free(struct wet_graph *g)
 		VEC_FREE(&b->steps);
 		VEC_FREE(&b->writes);
 		VEC_FREE(&b->results);
+		VEC_FREE(&b->addresses);
+		VEC_FREE(&b->notes);
 		VEC_FREE(&b->loads);
 		VEC_FREE(&b->many);
 		VEC_FREE(&b->made);
@@ -195,6 +196,12 @@ void wet_graph_free(struct wet_graph *g)
 	free(g->nodes);
 	free(g->node_of);
 	free(g->stmts);
+	wet_writers_deinit(&g->writers);
+	unforeseen_deinit(&g->unforeseen);
+	for (uint32_t i = 0; i < g->unforeseen_blocks.n; i++)
+		free(g->unforeseen_blocks.at[i].at);
+	VEC_FREE(&g->unforeseen_blocks);
+	VEC_FREE(&g->notes);
 	VEC_FREE(&g->last_of);
 	VEC_FREE(&g->cuts);
 	VEC_FREE(&g->cut_before);
@@ -223,7 +230,7 @@ static void hand_on(struct wet_graph *g, const struct dep_trace *t)
 	pthread_mutex_unlock(&g->lock);
 	struct wet_batch *b = filling(g);
 	b->steps.n = b->writes.n = b->results.n = b->loads.n = b->many.n = b->made.n = 0;
-	b->live.n = b->paths.n = b->old = 0;
+	b->addresses.n = b->notes.n = b->live.n = b->paths.n = b->old = 0;
 }
 
 /* Ends the path. @writes: registers that are new then, or NULL. */
@@ -256,6 +263,15 @@ static bool put_loads(struct wet_batch *b, const struct dep_trace *t, uint64_t l
 	return true;
 }
 
+static bool put_addresses(struct wet_batch *b, const uint64_t *addresses, uint32_t n)
+{
+	if (!VEC_RESERVE(&b->addresses, n))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		b->addresses.at[b->addresses.n++] = addresses[i];
+	return true;
+}
+
 static bool put_block(struct wet_batch *b, const struct dep_trace *t, const struct dep_mark *before,
 		      const struct dep_block *block, const uint64_t *results)
 {
@@ -278,7 +294,6 @@ void wet_graph_watch(void *graph, const struct dep_trace *t, const struct dep_ma
 		     const uint64_t *addresses, const uint64_t *results)
 {
 	struct wet_graph *g = graph;
-	(void)addresses;
 	if (event) {
 		struct dep_units writes = dep_event_writes(event);
 		put_end(g, dep_units_any(&writes) ? &writes : NULL);
@@ -296,7 +311,21 @@ void wet_graph_watch(void *graph, const struct dep_trace *t, const struct dep_ma
 	    (g->last_ip == UINT64_MAX || block->ip <= g->last_ip))
 		hand_on(g, t);
 	g->last_ip = block->ip;
-	g->watch_no_memory |= !put_block(filling(g), t, before, block, results);
+	g->watch_no_memory |=
+		!put_block(filling(g), t, before, block, results) ||
+		(g->executed && !put_addresses(filling(g), addresses, block->n_addresses));
+}
+
+void wet_graph_told_word(struct wet_graph *g, uint64_t block, uint64_t word)
+{
+	struct wet_note note = {.block = block, .what = word};
+	g->watch_no_memory |= !VEC_PUSH(&filling(g)->notes, note);
+}
+
+void wet_graph_told_blocks(struct wet_graph *g, uint64_t block, uint32_t n)
+{
+	struct wet_note note = {.block = block, .blocks = n};
+	g->watch_no_memory |= !VEC_PUSH(&filling(g)->notes, note);
 }
 
 void wet_graph_cut(struct wet_graph *g)
@@ -409,11 +438,10 @@ const struct wet_cut *wet_graph_cuts(const struct wet_graph *g, uint32_t *n,
 	return g->cuts.at;
 }
 
-void wet_graph_execute(struct wet_graph *g)
+const struct unforeseen_block *wet_graph_unforeseen(const struct wet_graph *g, uint32_t *n)
 {
-	for (uint32_t i = 0; i < g->paths.n; i++)
-		for (uint32_t k = 0; k < g->nodes[i].n_groups; k++)
-			g->nodes[i].groups[k].executed = g->nodes[i].groups[k].n_uvals != 1;
+	*n = g->unforeseen_blocks.n;
+	return g->unforeseen_blocks.at;
 }
 
 uint32_t wet_graph_first(const struct wet_graph *g)

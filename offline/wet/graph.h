@@ -10,47 +10,23 @@
 #include "offline/slice/control.h"
 #include "offline/wet/groups.h"
 #include "offline/wet/labels.h"
+#include "offline/wet/path_reads.h"
 #include "offline/wet/paths.h"
-
-/* A register that a statement reads and no statement before it in its node has written. */
-struct wet_outer {
-	uint16_t stmt; /* in the node */
-	uint8_t unit;  /* reads.h */
-	uint8_t run;   /* so many from here on are of this statement, and of units in a row */
-	uint32_t edge; /* by which it read it the last time, plus one; 0: by none yet */
-};
-
-/* What is in @run register units from @unit on when the node is left. */
-struct wet_last {
-	uint8_t unit, run;
-	uint16_t stmt;
-};
-
-/* A statement that reads or writes memory. */
-struct wet_access {
-	uint16_t stmt; /* in the node */
-	uint8_t n_loads, n_stores;
-	bool string; /* it makes more definitions, as many as it is told each time */
-};
+#include "offline/wet/unforeseen.h"
 
 struct wet_node {
 	uint32_t first_stmt, n_stmts;
 	uint32_t n_values; /* of one execution */
 	uint32_t executions;
 	struct wet_growing times; /* one an execution */
-	uint64_t n_inner;	  /* edges between its statements by registers: all inferred */
-	struct wet_outer *outer;
-	uint32_t n_outer;
-	struct wet_access *accesses;
-	uint32_t n_accesses;
+	struct wet_reads reads;
 	uint32_t *load_edges; /* of each load: as of wet_outer */
-	struct wet_last *last;
-	uint32_t n_last;
 	struct wet_group *groups;
 	uint32_t n_groups;
-	uint16_t *order;	/* its values, those of a group together */
-	uint32_t *next, n_next; /* nodes that were executed behind it */
-	uint32_t after;		/* the last one */
+	uint16_t *order;	 /* its values, those of a group together */
+	uint32_t *next, n_next;	 /* nodes that were executed behind it */
+	uint32_t after;		 /* the last one */
+	struct dep_units behind; /* what was new in registers behind its first execution */
 };
 
 struct wet_stmt {
@@ -61,13 +37,19 @@ struct wet_stmt {
 struct wet_graph;
 
 /* To be fed by dep_build_watch() with wet_graph_watch, which copies what it needs: other threads
- * make the graph of it. @control: edges of control dependence are to be among its edges. NULL: out
- * of memory. */
-struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control);
+ * make the graph of it. @control: edges of control dependence are to be among its edges. @executed:
+ * values, and labels of data dependences, are not kept, as executing the window again yields them
+ * but for what is unforeseen. NULL: out of memory. */
+struct wet_graph *wet_graph_new(uint64_t from, uint64_t to, bool control, bool executed);
 void wet_graph_free(struct wet_graph *graph);
 void wet_graph_watch(void *graph, const struct dep_trace *trace, const struct dep_mark *before,
 		     const struct dep_block *block, const struct dep_event *event,
 		     const uint64_t *addresses, const uint64_t *results);
+/* What executing again is told before block @block, of all of the window from 0, which is to be
+ * watched yet: a word of memory (its address by 8); or that this block and those behind it, @n in
+ * all, are told by their results. */
+void wet_graph_told_word(struct wet_graph *graph, uint64_t block, uint64_t word);
+void wet_graph_told_blocks(struct wet_graph *graph, uint64_t block, uint32_t n);
 /* Whether it is time to tell which definitions memory has: others are forgotten, as no load can
  * read them any more. To be asked between two blocks. */
 bool wet_graph_wants_live(const struct wet_graph *graph, const struct dep_trace *trace);
@@ -95,8 +77,8 @@ void wet_graph_cut(struct wet_graph *graph);
 /* Those of the cuts, and @bytes; borrowed. */
 const struct wet_cut *wet_graph_cuts(const struct wet_graph *graph, uint32_t *n,
 				     const struct bytes **bytes);
-/* Values of groups with more than one tuple are executed again, and not stored. */
-void wet_graph_execute(struct wet_graph *graph);
+/* Of a graph that is executed: what is unforeseen between each cut and the next. */
+const struct unforeseen_block *wet_graph_unforeseen(const struct wet_graph *graph, uint32_t *n);
 /* Totals of the window. */
 struct wet_totals {
 	uint64_t statements, blocks, paths, values, dependences;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* graph_impl.h: what the files of the graph share. graph.c takes what the replay yields and hands
- * it on in batches; graph_paths.c makes paths of it, by nodes that graph_nodes.c makes; and behind
- * that the values of each path come to their groups. These three are threads. */
+ * it on in batches; graph_paths.c makes paths of it, by nodes that graph_nodes.c makes, and where
+ * the window will be executed again graph_foreseen.c says what that does not yield; and behind that
+ * the values of each path come to their groups. These three are threads. */
 #ifndef OFFLINE_WET_GRAPH_IMPL_H
 #define OFFLINE_WET_GRAPH_IMPL_H
 
 #include "offline/base/vec.h"
 #include "offline/wet/graph.h"
 #include "offline/wet/makers.h"
+#include "offline/wet/writers.h"
 
 #include <pthread.h>
 
-enum { WET_UNITS = 64 * DEP_WORDS, WET_BATCHES = 4 };
+enum { WET_BATCHES = 4 };
 enum { WET_PATH_VALUES = 1 << 10 }; /* of a path at most, but of one block */
 
 /* A block, or (@block NULL) what ends a path. */
@@ -21,6 +23,13 @@ struct wet_step {
 	uint32_t def;	 /* definitions made before it */
 	uint32_t writes; /* of an event: index in @writes, + 1; 0: it writes no register */
 	bool cut;	 /* a block of again.h ends */
+};
+
+/* What executing again is told before block @block of all: word @what of memory; or (@blocks) that
+ * so many blocks are told by their results. */
+struct wet_note {
+	uint64_t block, what;
+	uint32_t blocks;
 };
 
 /* The values of an execution of a node. */
@@ -35,7 +44,8 @@ struct wet_path_values {
 struct wet_batch {
 	VEC(struct wet_step) steps;
 	VEC(struct dep_units) writes;
-	VEC(uint64_t) results;
+	VEC(uint64_t) results, addresses;
+	VEC(struct wet_note) notes; /* of blocks of this batch, or of later ones */
 	struct vec_u32 loads, many; /* as dep_trace has them */
 	struct vec_u32 made;	    /* by each string instruction: definitions */
 	uint32_t last_def;
@@ -46,7 +56,7 @@ struct wet_batch {
 
 struct wet_graph {
 	uint64_t from, to; /* the window, in instructions */
-	bool control;
+	bool control, executed;
 
 	/* Filled by who watches, then worked on by two threads, one behind the other. */
 	pthread_mutex_t lock;
@@ -80,6 +90,18 @@ struct wet_graph {
 	struct bytes cut_executions;
 	VEC(uint32_t) cut_before; /* of each node: executions before the last cut */
 	bool no_memory;
+	/* With @executed: */
+	struct wet_writers writers;			/* as executing again has them */
+	struct wet_maker found[UNFORESEEN_WRITERS_MAX]; /* of a load */
+	uint32_t fresh; /* the node that was executed last, for the first time; or NONE */
+	VEC(struct wet_note) notes;
+	uint32_t n_noted;    /* of them that are over */
+	uint64_t next_block; /* of all, that is put into a path next */
+	uint64_t told_until; /* blocks before that one, and behind those that were asked for, are
+			      * told by their results */
+	struct unforeseen unforeseen;
+	VEC(struct unforeseen_block) unforeseen_blocks;
+
 	VEC(struct wet_maker)
 	last_of; /* with @control: of each item, the last statement of its block;
 		    statement 0: it is none, or not of the window */
@@ -91,6 +113,32 @@ struct wet_graph {
 /* Makes @node of blocks that have not been executed like this before. */
 bool wet_graph_make_node(struct wet_graph *graph, struct wet_node *node,
 			 const struct wet_step *steps, uint32_t n_blocks);
+/* graph_foreseen.c: what executing the window again will say, beside what is so. The path whose
+ * first block is @first, of all, is put by these, in this order, with its accesses in theirs. */
+struct wet_foreseen {
+	const struct wet_step *steps; /* its blocks */
+	const uint64_t *addresses;    /* of all its accesses */
+	uint64_t block;		      /* the one that is looked at, of all */
+	uint32_t end;		      /* its end, in statements of the node */
+	bool told;		      /* it is told by its results */
+};
+void wet_foreseen_begin(struct wet_graph *graph, struct wet_foreseen *f,
+			const struct wet_step *steps, const uint64_t *addresses, uint64_t first);
+/* Before the loads of @access. */
+void wet_foreseen_access(struct wet_graph *graph, struct wet_foreseen *f,
+			 const struct wet_access *access);
+/* Load @i of it was written by the @n first of graph->found. */
+void wet_foreseen_load(struct wet_graph *graph, const struct wet_foreseen *f,
+		       const struct wet_access *access, unsigned i, uint32_t n);
+/* Behind its loads: its stores are by @by. */
+void wet_foreseen_stores(struct wet_graph *graph, const struct wet_foreseen *f,
+			 const struct wet_access *access, struct wet_maker by);
+/* The units of @outer and those in a row with it are read. */
+void wet_foreseen_units(struct wet_graph *graph, const struct wet_outer *outer);
+/* The path, of @node, is over; before that its executions are not counted. */
+void wet_foreseen_end(struct wet_graph *graph, uint32_t node, bool fresh);
+/* The window is cut behind it. */
+void wet_foreseen_cut(struct wet_graph *graph);
 /* All paths of @batch. */
 void wet_graph_link(struct wet_graph *graph, struct wet_batch *batch);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* graph_nodes.c: a node of a WET, when its path is executed for the first time: its statements,
- * what they read from outside, and groups of their values. */
+/* graph_nodes.c: a node of a WET, when its path is executed for the first time: its statements, and
+ * groups of their values; path_reads.h has what they read from outside. */
 #include "offline/wet/graph_impl.h"
 
 #include <string.h>
@@ -10,12 +10,10 @@ enum { OTHER_INPUT = 63 };
 /* What is known of each unit while a node's statements are looked at in order. */
 struct looking {
 	uint64_t inputs[WET_UNITS]; /* of the node, that its value depends on */
-	uint16_t stmt[WET_UNITS];   /* 1 + the statement that has written it; 0: none here */
+	bool written[WET_UNITS];    /* by a statement of the node */
 	uint32_t n_inputs;
 	uint64_t *value_inputs;
 	uint32_t n_values;
-	VEC(struct wet_outer) outer;
-	bool no_memory;
 };
 
 static uint64_t new_input(struct looking *l)
@@ -23,54 +21,31 @@ static uint64_t new_input(struct looking *l)
 	return (uint64_t)1 << (l->n_inputs < OTHER_INPUT ? l->n_inputs++ : OTHER_INPUT);
 }
 
-static struct dep_units all_reads(const struct dep_insn *d)
+/* The inputs that what statement @d reads depends on become those of what it writes. */
+static void look(struct looking *l, const struct dep_insn *d)
 {
-	struct dep_units u = d->data;
-	dep_units_add(&u, &d->address);
-	dep_units_add(&u, &d->moves_by);
-	return u;
-}
-
-/* Statement @s reads its registers: the inputs that they depend on; edges are noted. */
-static uint64_t look_at_reads(struct looking *l, struct wet_node *n, const struct dep_units *reads,
-			      uint16_t s)
-{
+	struct dep_units reads = wet_insn_reads(d), writes = wet_insn_writes(d);
 	uint64_t inputs = 0;
-	uint16_t before = 0;
 	for (unsigned u = 0; u < WET_UNITS; u++) {
-		if (!(reads->w[u / 64] >> u % 64 & 1))
+		if (!(reads.w[u / 64] >> u % 64 & 1))
 			continue;
-		if (!l->stmt[u] && !l->inputs[u])
+		if (!l->written[u] && !l->inputs[u])
 			l->inputs[u] = new_input(l);
 		inputs |= l->inputs[u];
-		if (l->stmt[u]) {
-			n->n_inner += l->stmt[u] != before;
-			before = l->stmt[u];
-		} else if (!VEC_PUSH(&l->outer, (struct wet_outer){s, u, 1, 0})) {
-			l->no_memory = true;
-		}
 	}
-	return inputs;
-}
-
-static void look(struct looking *l, struct wet_node *n, const struct dep_insn *d, uint16_t s)
-{
-	struct dep_units reads = all_reads(d), writes = d->writes;
-	uint64_t inputs = look_at_reads(l, n, &reads, s);
 	if (d->n_loads || d->string)
 		inputs = new_input(l); /* what it reads is given from outside */
-	dep_units_add(&writes, &d->moved);
 	for (unsigned u = 0; u < WET_UNITS; u++)
 		if (writes.w[u / 64] >> u % 64 & 1) {
 			l->inputs[u] = inputs;
-			l->stmt[u] = s + 1;
+			l->written[u] = true;
 		}
 	for (unsigned i = 0; i < d->n_results; i++)
 		l->value_inputs[l->n_values++] = inputs;
 }
 
 /* Gives each value of the node its group. */
-static bool make_groups(struct wet_node *n, const struct looking *l)
+static bool make_groups(const struct wet_graph *g, struct wet_node *n, const struct looking *l)
 {
 	uint32_t *group = calloc(l->n_values + 1, sizeof(*group));
 	n->order = calloc(l->n_values + 1, sizeof(*n->order));
@@ -84,32 +59,12 @@ static bool make_groups(struct wet_node *n, const struct looking *l)
 			if (group[i] == k) {
 				n->order[next++] = i;
 				n->groups[k].width++;
+				n->groups[k].executed = g->executed;
 			}
 	if (!n->groups)
 		n->n_groups = 0;
 	free(group);
 	return fine;
-}
-
-/* Of the outer registers, from which on how many are alike. */
-static void find_runs(struct wet_outer *outer, uint32_t n)
-{
-	for (uint32_t i = n; i-- > 1;)
-		if (outer[i - 1].stmt == outer[i].stmt && outer[i - 1].unit + 1 == outer[i].unit)
-			outer[i - 1].run = outer[i].run + 1;
-}
-
-static void list_last(struct wet_node *n, const uint16_t *stmt)
-{
-	for (unsigned u = 0; u < WET_UNITS; u++) {
-		struct wet_last *last = n->n_last ? &n->last[n->n_last - 1] : NULL;
-		if (!stmt[u])
-			continue;
-		if (last && last->stmt == stmt[u] - 1 && last->unit + last->run == u)
-			last->run++;
-		else
-			n->last[n->n_last++] = (struct wet_last){u, 1, stmt[u] - 1};
-	}
 }
 
 static bool room_for_stmts(struct wet_graph *g, uint32_t n)
@@ -125,24 +80,20 @@ static bool room_for_stmts(struct wet_graph *g, uint32_t n)
 	return node_of && stmts;
 }
 
-/* Returns how many loads an execution has. */
-static uint32_t look_at_all(struct wet_graph *g, struct looking *l, struct wet_node *n,
-			    const struct wet_step *steps, uint32_t n_blocks)
+static void look_at_all(struct wet_graph *g, struct looking *l, struct wet_node *n,
+			const struct wet_step *steps, uint32_t n_blocks,
+			struct wet_path_insn *insns)
 {
-	uint32_t s = 0, n_loads = 0;
+	uint32_t s = 0;
 	for (uint32_t i = 0; i < n_blocks; i++)
 		for (unsigned k = 0; k < steps[i].block->n_insns; k++, s++) {
 			const struct dep_insn *d = &steps[i].block->insns[k];
-			look(l, n, d, s);
-			n_loads += d->n_loads;
-			if (d->n_loads || d->n_stores || d->string)
-				n->accesses[n->n_accesses++] =
-					(struct wet_access){s, d->n_loads, d->n_stores, d->string};
-			g->stmts[n->first_stmt + s] =
-				(struct wet_stmt){steps[i].block->block->insns[k].ip, d->n_results};
+			const struct value_insn *insn = &steps[i].block->block->insns[k];
+			look(l, d);
+			insns[s] = (struct wet_path_insn){d, insn};
+			g->stmts[n->first_stmt + s] = (struct wet_stmt){insn->ip, d->n_results};
 			g->node_of[n->first_stmt + s] = n - g->nodes;
 		}
-	return n_loads;
 }
 
 bool wet_graph_make_node(struct wet_graph *g, struct wet_node *n, const struct wet_step *steps,
@@ -154,28 +105,23 @@ bool wet_graph_make_node(struct wet_graph *g, struct wet_node *n, const struct w
 		n->n_stmts += steps[i].block->n_insns;
 		n->n_values += steps[i].block->n_results;
 	}
-	n->accesses = malloc((n->n_stmts + 1) * sizeof(*n->accesses));
-	n->last = malloc(WET_UNITS * sizeof(*n->last));
+	struct wet_path_insn *insns = calloc(n->n_stmts + (size_t)1, sizeof(*insns));
 	if (l)
 		l->value_inputs = calloc(n->n_values + 1, sizeof(*l->value_inputs));
-	bool fine = l && l->value_inputs && n->accesses && n->last && room_for_stmts(g, n->n_stmts);
+	bool fine = l && l->value_inputs && insns && room_for_stmts(g, n->n_stmts);
 	if (fine) {
-		uint32_t n_loads = look_at_all(g, l, n, steps, n_blocks);
-		n->load_edges = calloc(n_loads + 1, sizeof(*n->load_edges));
-		fine = make_groups(n, l) && n->load_edges && !l->no_memory;
+		look_at_all(g, l, n, steps, n_blocks, insns);
+		fine = make_groups(g, n, l) && wet_reads_make(insns, n->n_stmts, &n->reads);
 	}
 	if (fine) {
+		n->load_edges = calloc(n->reads.n_loads + (size_t)1, sizeof(*n->load_edges));
+		fine = n->load_edges;
+	}
+	if (fine)
 		g->n_stmts += n->n_stmts;
-		n->outer = l->outer.at;
-		n->n_outer = l->outer.n;
-		l->outer.at = NULL;
-		find_runs(n->outer, n->n_outer);
-		list_last(n, l->stmt);
-	}
-	if (l) {
+	if (l)
 		free(l->value_inputs);
-		free(l->outer.at);
-	}
+	free(insns);
 	free(l);
 	return fine;
 }

@@ -10,8 +10,9 @@ struct path {
 	const struct wet_step *steps; /* NULL: none */
 	uint32_t n_blocks;
 	const uint32_t *loads, *made;
-	size_t result, n_results;
-	bool ends; /* its last block is its last */
+	size_t result, n_results, address;
+	uint64_t block; /* its first one, of all */
+	bool ends;	/* its last block is its last */
 };
 
 static void put_edge(struct wet_graph *g, uint32_t node, uint32_t stmt, uint32_t operand,
@@ -36,21 +37,36 @@ static void put_edge(struct wet_graph *g, uint32_t node, uint32_t stmt, uint32_t
 		g->no_memory = true;
 }
 
-static void put_loads(struct wet_graph *g, const struct wet_batch *b, uint32_t node, uint32_t stmt,
-		      const uint32_t *loads, unsigned n, uint32_t *last)
+/* The different ones who made what a load has read, to g->found; returns how many. */
+static uint32_t find_makers(struct wet_graph *g, const struct wet_batch *b, uint32_t load)
 {
-	enum { MEMORY = 256 }; /* operands below are registers */
-	for (unsigned i = 0; i < n; i++) {
-		const uint32_t *defs = &loads[i];
-		uint32_t k = 1;
-		if (loads[i] & DEP_LOAD_MANY) {
-			defs = &b->many.at[loads[i] & ~DEP_LOAD_MANY];
-			k = *defs++;
-		}
-		for (uint32_t d = 0; d < k; d++) {
-			struct wet_maker from = wet_makers_get(&g->makers, defs[d]);
-			put_edge(g, node, stmt, MEMORY + i, &from, &last[i]);
-		}
+	const uint32_t *defs = &load;
+	uint32_t k = 1, n = 0;
+	if (load & DEP_LOAD_MANY) {
+		defs = &b->many.at[load & ~DEP_LOAD_MANY];
+		k = *defs++;
+	}
+	for (uint32_t d = 0; d < k && n < UNFORESEEN_WRITERS_MAX; d++) {
+		struct wet_maker from = wet_makers_get(&g->makers, defs[d]);
+		uint32_t i = 0;
+		while (i < n && !wet_maker_same(&from, &g->found[i]))
+			i++;
+		if (from.stmt && i == n)
+			g->found[n++] = from;
+	}
+	return n;
+}
+
+static void put_loads(struct wet_graph *g, const struct wet_batch *b, uint32_t node,
+		      const struct wet_access *a, const uint32_t *loads, uint32_t *last,
+		      const struct wet_foreseen *f)
+{
+	for (unsigned i = 0; i < a->n_loads; i++) {
+		uint32_t n = find_makers(g, b, loads[i]);
+		for (uint32_t k = 0; k < n; k++)
+			put_edge(g, node, a->stmt, WET_MEMORY + i, &g->found[k], &last[i]);
+		if (g->executed)
+			wet_foreseen_load(g, f, a, i, n);
 	}
 }
 
@@ -61,25 +77,26 @@ static void put_memory(struct wet_graph *g, const struct wet_batch *b, uint32_t 
 	struct wet_node *n = &g->nodes[node];
 	const uint32_t *load = p->loads, *string = p->made;
 	uint32_t def = p->steps->def, *edges = n->load_edges;
-	for (uint32_t i = 0; i < n->n_accesses; i++) {
-		const struct wet_access *a = &n->accesses[i];
+	struct wet_foreseen f;
+	if (g->executed)
+		wet_foreseen_begin(g, &f, p->steps, b->addresses.at + p->address, p->block);
+	for (uint32_t i = 0; i < n->reads.n_accesses; i++) {
+		const struct wet_access *a = &n->reads.accesses[i];
+		struct wet_maker by = {n->first_stmt + a->stmt + 1, n->executions};
 		uint32_t made = a->n_stores;
+		if (g->executed)
+			wet_foreseen_access(g, &f, a);
 		if (a->string)
 			made += *string++;
 		if (a->n_loads)
-			put_loads(g, b, node, a->stmt, load, a->n_loads, edges);
+			put_loads(g, b, node, a, load, edges, &f);
 		load += a->n_loads;
 		edges += a->n_loads;
 		for (uint32_t m = 0; m < made; m++)
-			wet_makers_set(
-				&g->makers, ++def,
-				(struct wet_maker){n->first_stmt + a->stmt + 1, n->executions});
+			wet_makers_set(&g->makers, ++def, by);
+		if (g->executed)
+			wet_foreseen_stores(g, &f, a, by);
 	}
-}
-
-static inline bool same_maker(const struct wet_maker *a, const struct wet_maker *b)
-{
-	return a->stmt == b->stmt && a->time == b->time;
 }
 
 /* One edge for units in a row that have the same maker: the first one's. */
@@ -88,32 +105,29 @@ static void put_registers(struct wet_graph *g, uint32_t node)
 	struct wet_node *n = &g->nodes[node];
 	const struct wet_maker *before = NULL;
 	uint32_t stmt = UINT32_MAX;
-	for (uint32_t i = 0; i < n->n_outer;) {
-		struct wet_outer *o = &n->outer[i];
+	for (uint32_t i = 0; i < n->reads.n_outer;) {
+		struct wet_outer *o = &n->reads.outer[i];
 		const struct wet_maker *from = &g->units[o->unit];
 		uint32_t run = 1;
-		if (!before || stmt != o->stmt || !same_maker(before, from))
+		if (g->executed)
+			wet_foreseen_units(g, o);
+		if (!before || stmt != o->stmt || !wet_maker_same(before, from))
 			put_edge(g, node, o->stmt, o->unit, from, &o->edge);
 		before = from;
 		stmt = o->stmt;
-		while (run < o->run && same_maker(from, from + run))
+		while (run < o->run && wet_maker_same(from, from + run))
 			run++;
 		i += run;
 	}
-	for (uint32_t i = 0; i < n->n_last; i++) {
-		struct wet_maker by = {n->first_stmt + n->last[i].stmt + 1, n->executions};
-		struct wet_maker *to = &g->units[n->last[i].unit];
-		for (unsigned k = 0; k < n->last[i].run; k++)
-			to[k] = by;
-	}
-	g->totals.dependences += n->n_inner;
+	wet_units_left(g->units, &n->reads, n->first_stmt, n->executions);
+	g->totals.dependences += n->reads.n_inner;
 }
 
 static void put_values(struct wet_graph *g, struct wet_batch *b, const struct wet_node *n,
 		       const struct path *p)
 {
 	struct wet_path_values values = {n->groups, n->order, n->n_groups, n->n_values, p->result};
-	if (n->n_values && !VEC_PUSH(&b->paths, values))
+	if (n->n_values && !g->executed && !VEC_PUSH(&b->paths, values))
 		g->no_memory = true;
 	g->totals.values += n->n_values;
 }
@@ -194,22 +208,29 @@ static void end_path(struct wet_graph *g, struct wet_batch *b, struct path *p)
 	put_values(g, b, n, &path);
 	put_memory(g, b, number, &path);
 	put_registers(g, number);
+	if (g->executed)
+		wet_foreseen_end(g, number, fresh);
 	if (g->control)
 		note_items(g, number, &path);
 	g->totals.statements += n->n_stmts;
 	n->executions++;
 }
 
+/* Something outside has set these registers, behind the last path. */
 static void forget_units(struct wet_graph *g, const struct dep_units *writes)
 {
-	for (unsigned u = 0; u < WET_UNITS; u++)
-		if (writes->w[u / 64] >> u % 64 & 1)
-			g->units[u] = (struct wet_maker){0, 0};
+	wet_units_forget(g->units, writes);
+	if (g->executed && g->fresh != UINT32_MAX) {
+		dep_units_add(&g->nodes[g->fresh].behind, writes);
+		wet_units_forget(g->writers.units, writes);
+	}
 }
 
 static void put_cut(struct wet_graph *g)
 {
 	struct wet_cut cut = {g->totals.paths, g->totals.values, g->cut_executions.len};
+	if (g->executed)
+		wet_foreseen_cut(g);
 	while (g->cut_before.n < g->paths.n)
 		if (!VEC_PUSH(&g->cut_before, 0)) {
 			g->no_memory = true;
@@ -226,8 +247,10 @@ void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
 {
 	struct path p = {0};
 	const uint32_t *loads = b->loads.at, *made = b->made.at;
-	size_t result = 0;
+	size_t result = 0, address = 0;
 	g->no_memory |= !wet_makers_room(&g->makers, b->last_def);
+	for (uint32_t i = 0; i < b->notes.n && !g->no_memory; i++)
+		g->no_memory = !VEC_PUSH(&g->notes, b->notes.at[i]);
 	for (uint32_t i = 0; i < b->steps.n && !g->no_memory; i++) {
 		const struct wet_step *s = &b->steps.at[i];
 		if (!s->block) {
@@ -242,7 +265,14 @@ void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
 		    p.n_results + s->block->n_results > WET_PATH_VALUES)
 			end_path(g, b, &p);
 		if (!p.steps)
-			p = (struct path){s, 0, loads, made, result, 0, false};
+			p = (struct path){.steps = s,
+					  .loads = loads,
+					  .made = made,
+					  .result = result,
+					  .address = address,
+					  .block = g->next_block};
+		g->fresh = UINT32_MAX;
+		g->next_block++;
 		wet_paths_add(&g->paths, s->block->number, s->block->ip);
 		uint8_t last = s->block->last_kind;
 		p.ends = last == VALUE_INSN_CALL || last == VALUE_INSN_CALL_IND ||
@@ -250,6 +280,7 @@ void wet_graph_link(struct wet_graph *g, struct wet_batch *b)
 		p.n_blocks++;
 		p.n_results += s->block->n_results;
 		result += s->block->n_results;
+		address += s->block->n_addresses;
 		for (const uint32_t *end = loads + s->block->n_loads; loads < end; loads++)
 			if (!(*loads & DEP_LOAD_MANY))
 				wet_makers_near(&g->makers, *loads);

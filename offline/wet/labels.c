@@ -149,6 +149,11 @@ bool wet_edges_again(struct wet_edges *edges, uint32_t number, uint32_t to_time,
 {
 	struct wet_edge *e = &edges->at[number];
 	bool fine = true;
+	if (edges->counts && e->operand != WET_CONTROL) {
+		e->inferred = e->inferred && to_time == from_time && to_time == e->n;
+		e->n++;
+		return true;
+	}
 	if (e->inferred) {
 		if (to_time != from_time || to_time != e->n)
 			fine = differs(edges, e, to_time, from_time);
@@ -200,6 +205,10 @@ static bool complete(struct wet_edges *edges, const uint32_t *executions)
 {
 	for (uint32_t i = 0; i < edges->n; i++) {
 		struct wet_edge *e = &edges->at[i];
+		if (edges->counts && e->operand != WET_CONTROL) {
+			e->inferred = e->inferred && e->n == executions[e->to_node];
+			continue;
+		}
 		if (e->inferred && e->n != executions[e->to_node] && !write_out(edges, e))
 			return false;
 		if (e->follows && edges->at[e->follows - 1].n != e->n && !part(edges, e))

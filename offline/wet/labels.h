@@ -37,6 +37,7 @@ enum { WET_PARTED_MAX = 64 };
 
 struct wet_edges {
 	struct wet_press *press; /* borrowed */
+	bool counts; /* instances of data dependences have no labels, and are counted alone */
 	struct wet_edge *at;
 	uint32_t n, room;
 	uint32_t *slots; /* a hash table of edges + 1, by consumer, operand and producer */

@@ -51,14 +51,18 @@ struct noting {
 	uint64_t n_told_words;	 /* of the step that is being noted */
 	struct again_block block;
 	VEC(struct again_block) done;
-	uint64_t told, steps;
+	uint64_t told, steps, raw;
+	bool careful; /* the second side is kept as it was before each step */
+	struct noting_watch watch;
+	uint64_t n_blocks; /* of the replay's, in all steps before */
 };
 
-struct noting *noting_new(void)
+struct noting *noting_new(const struct noting_watch *watch)
 {
 	struct noting *n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
+	n->watch = *watch;
 	n->second = again_processor_new();
 	n->trace = (struct value_trace){.blocks = malloc(RESULTS * sizeof(uint32_t)),
 					.addresses = malloc(RESULTS * sizeof(uint64_t)),
@@ -198,6 +202,7 @@ static __attribute__((noinline)) void tell_word(struct noting *n, struct page *p
 	bytes_put(&n->columns[AGAIN_DATA], &then, 8);
 	n->place = word;
 	n->n_told_words++;
+	n->watch.word(n->watch.ctx, n->n_blocks, word);
 }
 
 static inline void see_access(struct noting *n, uint64_t addr, uint64_t len, bool store)
@@ -395,9 +400,12 @@ static unsigned tell_registers(struct noting *n, const uint32_t *blocks, size_t 
 	return told;
 }
 
-static void put_told(struct noting *n, const uint64_t *results, size_t n_results)
+static void put_told(struct noting *n, uint64_t insns, const uint64_t *results, size_t n_results,
+		     bool anew)
 {
 	bytes_put_varint(&n->columns[AGAIN_STEPS], 2 * n_results + 1);
+	bytes_put_varint(&n->columns[AGAIN_STEPS], 2 * insns + anew);
+	n->block.n_told += insns;
 	bytes_put(&n->columns[AGAIN_TOLD], results, 8 * n_results);
 	n->told++;
 }
@@ -408,6 +416,60 @@ static bool execute_second(struct noting *n, uint64_t insns, const uint64_t *res
 	n->trace.n_blocks = n->trace.n_addresses = n->trace.n_results = 0;
 	return again_processor_run(n->second, insns, &n->trace, NULL, NULL) &&
 	       n->trace.n_results == n_results && !memcmp(n->trace.results, results, 8 * n_results);
+}
+
+/* The second side before a step. To keep its memory makes the step copy each page that it writes
+ * to, so that is done from the first time on that it was needed; that time all begins anew. */
+struct kept {
+	struct value_snapshot memory;
+	struct value_state state;
+	struct value_known known;
+	bool is;
+};
+
+static void keep_second(struct noting *n, struct kept *kept)
+{
+	const struct value_known *known = value_machine_known(n->second->machine);
+	kept->is = n->careful;
+	if (!kept->is)
+		return;
+	kept->memory = value_memory_snapshot(&n->second->memory);
+	kept->state = *value_machine_state(n->second->machine);
+	kept->known.inexact = known->inexact;
+	if (known->inexact) /* else it says nothing more */
+		kept->known = *known;
+}
+
+static bool begin_fresh(struct noting *n)
+{
+	forget_pages(n);
+	if (!again_processor_clear(n->second))
+		return false;
+	if (!again_processor_code(n->second, n->code.at, n->code_bytes.data, n->code.n))
+		return false;
+	for (uint32_t i = 0; i < n->code.n; i++) {
+		struct page *page = page_of(n, n->code.at[i] / VALUE_PAGE);
+		if (!page)
+			return false;
+		page->code = i + 1;
+	}
+	return true;
+}
+
+static void go_back(struct noting *n, const struct kept *kept)
+{
+	struct value_known *known = value_machine_known(n->second->machine);
+	n->when++;
+	if (!kept->is) {
+		n->careful = true;
+		n->no_memory |= !begin_fresh(n);
+		return;
+	}
+	value_memory_restore(&n->second->memory, &kept->memory);
+	*value_machine_state(n->second->machine) = kept->state;
+	if (kept->known.inexact)
+		*known = kept->known;
+	known->inexact = kept->known.inexact;
 }
 
 static void step_ran(struct noting *n, struct value_machine *m, const struct value_trace *t)
@@ -432,15 +494,12 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 		addresses += k->accesses->n_addresses;
 	}
 	unsigned registers = tell_registers(n, blocks, n_blocks);
-	struct value_snapshot kept = value_memory_snapshot(&n->second->memory);
-	struct value_state state = *value_machine_state(n->second->machine);
-	struct value_known *known = value_machine_known(n->second->machine), was;
-	was.inexact = known->inexact;
-	if (was.inexact) /* else it says nothing more */
-		was = *known;
+	struct kept kept;
+	keep_second(n, &kept);
 	const uint64_t turns = value_machine_turns(n->second->machine);
 	bool same = execute_second(n, insns, results, n_results);
-	n->unfit |= n->second->memory.exhausted; /* it touches too much */
+	/* It touches too much, or has too much code. */
+	n->unfit |= n->second->memory.exhausted || value_machine_is_full(n->second->machine);
 	if (n->pending && same && !registers && !n->n_told_words) {
 		n->pending += insns;
 	} else {
@@ -450,20 +509,18 @@ static void step_ran(struct noting *n, struct value_machine *m, const struct val
 		if (same)
 			n->pending = insns;
 		else
-			put_told(n, results, n_results);
+			put_told(n, insns, results, n_results, !kept.is);
 	}
 	if (same) {
 		n->block.n_insns += insns;
 		n->block.n_turns += turns - value_machine_turns(n->second->machine);
 	} else {
-		value_memory_restore(&n->second->memory, &kept);
-		*value_machine_state(n->second->machine) = state;
-		if (was.inexact)
-			*known = was;
-		known->inexact = was.inexact;
-		n->when++;
+		go_back(n, &kept);
+		n->watch.blocks(n->watch.ctx, n->n_blocks, (uint32_t)n_blocks);
 	}
-	value_memory_forget(&n->second->memory, &kept);
+	n->n_blocks += n_blocks;
+	if (kept.is)
+		value_memory_forget(&n->second->memory, &kept.memory);
 }
 
 /* One instruction, which is in no step. */
@@ -477,7 +534,8 @@ static void step_told(struct noting *n, struct value_machine *m, const struct va
 	flush_pending(n);
 	bytes_put_varint(&n->columns[AGAIN_STEPS], 0);
 	bytes_put_varint(&n->columns[AGAIN_STEPS], 0);
-	put_told(n, results, b->n_results);
+	put_told(n, b->n_insns, results, b->n_results, false);
+	n->watch.blocks(n->watch.ctx, n->n_blocks++, 1);
 }
 
 void noting_step(void *noting, struct value_machine *m, enum value_step step,
@@ -502,8 +560,8 @@ static bool end_block(struct noting *n)
 	flush_pending(n);
 	uint64_t lens[AGAIN_COLUMNS];
 	for (unsigned i = 0; i < AGAIN_COLUMNS; i++)
-		lens[i] = n->columns[i].len;
-	n->unfit |= !again_columns_fit(&n->block, lens);
+		n->raw += lens[i] = n->columns[i].len;
+	n->unfit |= !again_block_fits(&n->block) || !again_columns_fit(&n->block, lens);
 	bool fine = again_pack(n->columns, &packed);
 	n->block.at = packed.data;
 	n->block.len = packed.len;
@@ -515,22 +573,6 @@ static bool end_block(struct noting *n)
 		n->columns[i].len = 0;
 	n->place = 0;
 	return fine;
-}
-
-static bool begin_fresh(struct noting *n)
-{
-	forget_pages(n);
-	if (!again_processor_clear(n->second))
-		return false;
-	if (!again_processor_code(n->second, n->code.at, n->code_bytes.data, n->code.n))
-		return false;
-	for (uint32_t i = 0; i < n->code.n; i++) {
-		struct page *page = page_of(n, n->code.at[i] / VALUE_PAGE);
-		if (!page)
-			return false;
-		page->code = i + 1;
-	}
-	return true;
 }
 
 bool noting_block(struct noting *n, bool on)
@@ -553,6 +595,11 @@ bool noting_failed(const struct noting *n)
 bool noting_result(struct noting *n, struct noted *out)
 {
 	*out = (struct noted){n->done.at, n->done.n, n->code.at, n->code_bytes.data,
-			      n->code.n,  n->told,   n->steps};
+			      n->code.n,  n->told,   n->steps,	 n->raw};
+	return noting_can(n);
+}
+
+bool noting_can(const struct noting *n)
+{
 	return !n->unfit && !n->no_memory;
 }

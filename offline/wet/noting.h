@@ -11,8 +11,17 @@
 
 struct noting;
 
+/* Is told of what is noted, step by step, before its blocks are told to anybody by the trace: that
+ * a word (its address by 8) is told before block @block, of all that are noted from 0; that it and
+ * those behind it, @n in all, are told by their results. */
+struct noting_watch {
+	void (*word)(void *ctx, uint64_t block, uint64_t word);
+	void (*blocks)(void *ctx, uint64_t block, uint32_t n);
+	void *ctx;
+};
+
 /* NULL: out of memory. */
-struct noting *noting_new(void);
+struct noting *noting_new(const struct noting_watch *watch);
 void noting_free(struct noting *n);
 /* A value_step_fn. */
 void noting_step(void *noting, struct value_machine *m, enum value_step step,
@@ -28,10 +37,13 @@ struct noted {
 	const uint8_t *pages;
 	uint32_t n_pages;
 	uint64_t told, steps; /* steps that were told; all */
+	uint64_t raw;	      /* bytes of all columns, before compression */
 };
 /* False: the window cannot be executed again, as its code has changed meanwhile, or it touches too
- * much memory. */
+ * much memory, or has too much code. */
 bool noting_result(struct noting *n, struct noted *out);
+/* The same, of what was noted so far. */
+bool noting_can(const struct noting *n);
 bool noting_failed(const struct noting *n); /* memory was out */
 
 #endif

@@ -51,13 +51,12 @@ static void add_grown(struct packing *p, const struct wet_growing *g, enum wet_s
 	add(p, (struct part){g, NULL, g->n, 0, of});
 }
 
-static void add_node(struct packing *p, const struct wet_node *n, bool values)
+static void add_node(struct packing *p, const struct wet_node *n)
 {
-	if (!values)
-		add_grown(p, &n->times, WET_OF_TIMES);
+	add_grown(p, &n->times, WET_OF_TIMES);
 	for (uint32_t k = 0; k < n->n_groups; k++) {
 		const struct wet_group *g = &n->groups[k];
-		if (g->executed || (values && g->n_uvals == 1))
+		if (g->executed)
 			continue;
 		if (g->n_uvals > 1)
 			add_grown(p, &g->pattern, WET_OF_VALUES);
@@ -69,8 +68,11 @@ static void add_node(struct packing *p, const struct wet_node *n, bool values)
 
 static void add_edge(struct packing *p, const struct wet_edge *e)
 {
+	enum wet_stream_of of = e->operand == WET_CONTROL  ? WET_OF_CONTROL
+				: e->operand >= WET_MEMORY ? WET_OF_MEMORY
+							   : WET_OF_REGISTERS;
 	for (unsigned side = 0; wet_edge_labels(e) && side < 2; side++)
-		add_grown(p, &e->times[side], WET_OF_EDGES);
+		add_grown(p, &e->times[side], of);
 }
 
 /* A buffer of the worker's for the values of one stream, or its blocks. */
@@ -199,8 +201,7 @@ static int run(struct packing *p, wet_packed_fn *take, void *ctx)
 	return err;
 }
 
-int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, void *ctx,
-	     double steps[2])
+int wet_pack(const struct wet_graph *graph, wet_packed_fn *take, void *ctx, double steps[2])
 {
 	struct packing *p = calloc(1, sizeof(*p));
 	struct wet_packer *first = wet_packer_new();
@@ -211,8 +212,8 @@ int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, vo
 
 	if (p && first) {
 		for (uint32_t i = 0; i < n; i++)
-			add_node(p, &nodes[i], values);
-		for (uint32_t i = 0; i < edges->n && !values; i++)
+			add_node(p, &nodes[i]);
+		for (uint32_t i = 0; i < edges->n; i++)
 			add_edge(p, &edges->at[i]);
 		p->first = first;
 		wet_packer_steps(first, &steps[0], &steps[1]);

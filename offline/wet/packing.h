@@ -7,16 +7,21 @@
 #include "offline/wet/graph.h"
 #include "offline/wet/stored.h"
 
-/* Of what a stream is. */
-enum wet_stream_of { WET_OF_TIMES, WET_OF_VALUES, WET_OF_EDGES };
+/* Of what a stream is; from WET_OF_REGISTERS on labels of dependences by that. */
+enum wet_stream_of {
+	WET_OF_TIMES,
+	WET_OF_VALUES,
+	WET_OF_REGISTERS,
+	WET_OF_MEMORY,
+	WET_OF_CONTROL,
+	WET_OFS
+};
 
 /* Takes a stored stream; not 0: -errno, which ends it. */
 typedef int wet_packed_fn(void *ctx, enum wet_stream_of of, enum wet_store store,
 			  const struct bytes *stored);
 
-/* Returns 0, -ENOMEM, or what @take said; ns of a step of a predictor and of a block to @steps.
- * @values: only those of groups with more than one tuple. */
-int wet_pack(const struct wet_graph *graph, bool values, wet_packed_fn *take, void *ctx,
-	     double steps[2]);
+/* Returns 0, -ENOMEM, or what @take said; ns of a step of a predictor and of a block to @steps. */
+int wet_pack(const struct wet_graph *graph, wet_packed_fn *take, void *ctx, double steps[2]);
 
 #endif

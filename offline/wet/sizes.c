@@ -3,9 +3,6 @@
  * value eight: the paper's, but for values, which are words of 32 bits there. */
 #include "offline/wet/sizes.h"
 
-#include "offline/wet/again_put.h"
-#include "offline/wet/packing.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,21 +28,25 @@ static int take_packed(void *ctx, enum wet_stream_of of, enum wet_store store,
 {
 	struct sizing *s = ctx;
 	struct wet_sizes *o = s->out;
-	struct wet_size *sizes[] = {&o->times, &o->values, &o->edges};
+	struct wet_size *size = of == WET_OF_TIMES    ? &o->times
+				: of == WET_OF_VALUES ? &o->values
+						      : &o->edges;
 
-	sizes[of]->tier2 += stored->len;
+	size->tier2 += stored->len;
+	o->of[of] += stored->len;
 	o->streams++;
 	o->chosen[store]++;
 	o->bytes[store] += stored->len;
 	return s->sink ? s->sink->put(s->sink->ctx, stored->data, stored->len) : 0;
 }
 
-/* What is needed to execute values again. */
-static int take_again(void *ctx, const uint8_t *bytes, size_t len)
+/* What is needed to execute values and dependences again. */
+static int take_again(void *ctx, enum again_part part, const uint8_t *bytes, size_t len)
 {
 	struct sizing *s = ctx;
 
-	s->out->values.tier2 += len;
+	*(part == AGAIN_UNFORESEEN ? &s->out->edges.tier2 : &s->out->values.tier2) += len;
+	s->out->again[part] += len;
 	s->out->streams++;
 	s->out->chosen[WET_KIND_AGAIN]++;
 	s->out->bytes[WET_KIND_AGAIN] += len;
@@ -57,9 +58,11 @@ static void size_node(struct wet_sizes *o, const struct wet_node *n)
 	o->times.original += 4 * (uint64_t)n->n_stmts * n->executions;
 	o->times.tier1 += 4 * (uint64_t)n->executions;
 	o->values.original += 8 * (uint64_t)n->n_values * n->executions;
-	o->edge_labels += n->n_inner * n->executions;
+	o->edge_labels += n->reads.n_inner * n->executions;
 	for (uint32_t k = 0; k < n->n_groups; k++) {
 		const struct wet_group *g = &n->groups[k];
+		if (g->executed)
+			continue;
 		o->values.tier1 += 8 * (uint64_t)g->width * g->n_uvals;
 		if (g->n_uvals > 1)
 			o->values.tier1 += 4 * (uint64_t)g->n;
@@ -74,6 +77,16 @@ static void size_edges(struct wet_sizes *o, const struct wet_edges *edges)
 		o->edges.tier1 += 8 * wet_edge_labels(&edges->at[i]);
 	}
 	o->edges.original = 8 * o->edge_labels;
+}
+
+static void size_again(struct wet_sizes *o, const struct wet_graph *graph,
+		       const struct noted *noted)
+{
+	uint32_t n;
+	const struct unforeseen_block *unforeseen = wet_graph_unforeseen(graph, &n);
+	o->values.tier1 += noted->raw;
+	for (uint32_t i = 0; i < n; i++)
+		o->edges.tier1 += unforeseen[i].raw;
 }
 
 /* --- walking --------------------------------------------------------------------------------- */
@@ -207,8 +220,10 @@ int wet_sizes_of(const struct wet_graph *graph, const struct noted *noted,
 	for (uint32_t i = 0; i < n; i++)
 		size_node(out, &nodes[i]);
 	size_edges(out, wet_graph_edges(graph));
+	if (noted)
+		size_again(out, graph, noted);
 	wet_graph_totals(graph, &totals);
-	int err = wet_pack(graph, false, take_packed, &s, out->step_ns);
+	int err = wet_pack(graph, take_packed, &s, out->step_ns);
 	if (!err && noted)
 		err = again_put(graph, noted, take_again, &s);
 	return err ? err : walk(graph, totals.paths < WALKED_MAX ? totals.paths : WALKED_MAX, out);

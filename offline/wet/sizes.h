@@ -4,8 +4,10 @@
 #ifndef OFFLINE_WET_SIZES_H
 #define OFFLINE_WET_SIZES_H
 
+#include "offline/wet/again_put.h"
 #include "offline/wet/graph.h"
 #include "offline/wet/noting.h"
+#include "offline/wet/packing.h"
 #include "offline/wet/stored.h"
 
 /* By what the bytes of a WET are stored: enum wet_store; or what is needed to execute again. */
@@ -26,8 +28,11 @@ struct wet_sink {
 };
 
 struct wet_sizes {
+	/* Of what is executed again tier one is what has to be told for that, before compression.
+	 */
 	struct wet_size times, values, edges;
-	uint64_t streams, chosen[WET_KINDS]; /* how many streams; bytes that each has stored */
+	uint64_t of[WET_OFS], again[AGAIN_PARTS]; /* of tier two */
+	uint64_t streams, chosen[WET_KINDS];	  /* how many streams; bytes that each has stored */
 	uint64_t bytes[WET_KINDS];
 	double step_ns[2];			/* of a predictor, of a block */
 	uint64_t edge_labels, edge_labels_kept; /* pairs of timestamps */

@@ -2,7 +2,7 @@
 /* fuzz_wet.c: any bytes as a WET file, with a checksum that fits. It is refused, or each of its
  * streams that can be opened gives as many values as it says, and the same ones backward; and is
  * gone to wherever it says that it has values. What it says is to be executed again is: that ends,
- * and is the same in either direction. */
+ * and is the same in either direction; and whose results were read is the same twice. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "offline/base/checksum.h"
+#include "offline/wet/depends.h"
 #include "offline/wet/file_impl.h"
 #include "offline/wet/values.h"
 #include "tests/fuzz/must.h"
@@ -55,6 +56,35 @@ static void execute(const struct wet_file *f)
 	wet_values_free(v);
 }
 
+/* A sum of dependences, each of which is of what there is. */
+struct summed {
+	const struct wet_file *f;
+	uint64_t n, sum;
+};
+
+static bool sum(void *ctx, const struct wet_depend *d)
+{
+	struct summed *s = ctx;
+	MUST(d->to < s->f->n_stmts && d->from < s->f->n_stmts);
+	MUST(d->to_execution < s->f->nodes[s->f->stmts[d->to].node].executions);
+	MUST(d->from_execution <= s->f->nodes[s->f->stmts[d->from].node].executions);
+	s->sum = s->sum * 31 + d->to + d->from + d->to_execution + d->from_execution + d->operand;
+	return ++s->n < VALUES_MOST;
+}
+
+/* All dependences twice, which are the same. */
+static void depend(const struct wet_file *f)
+{
+	struct wet_depends *d;
+	struct summed first = {.f = f}, second = {.f = f};
+	if (wet_depends_open(f, &d))
+		return;
+	int err = wet_depends_run(d, 1, UINT64_MAX, NULL, sum, &first);
+	MUST(wet_depends_run(d, 1, UINT64_MAX, NULL, sum, &second) == err);
+	MUST(first.n == second.n && first.sum == second.sum);
+	wet_depends_free(d);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wet_head head;
@@ -84,8 +114,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bool small = true;
 		for (uint32_t i = 0; i < f->n_again; i++)
 			small &= f->again[i].n_insns <= 1 << 16 && f->again[i].n_turns <= 1 << 16;
-		if (small && f->totals.paths <= 1 << 20)
+		if (small && f->totals.paths <= 1 << 20) {
 			execute(f);
+			depend(f);
+		}
 		wet_file_close(f);
 	}
 	free(bytes);

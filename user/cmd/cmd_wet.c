@@ -4,22 +4,24 @@
  * it; and `pugmark wet FILE`, which asks such a file. */
 #include "offline/wet/choose.h"
 #include "offline/wet/file.h"
-#include "offline/wet/machine.h"
 #include "offline/wet/noting.h"
 #include "user/cli/command.h"
 #include "user/cli/numbers.h"
 #include "user/values/show/value_names.h"
 #include "user/wet/wet_output.h"
 #include "user/wet/wet_show.h"
+#include "user/wet/wet_tables.h"
 #include "user/why/control.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum wet_question { ASK_SIZES, ASK_BLOCKS, ASK_VALUES, ASK_DEPENDS };
 
@@ -30,18 +32,8 @@ struct wet_options {
 	enum wet_question question;
 	enum wet_how how;
 	struct wet_asked asked;
+	uint32_t task; /* 0: all */
 	bool window, stats, json, control, machine, streams;
-};
-
-struct wet_made {
-	struct wet_totals totals;
-	struct wet_sizes sizes;
-	struct wet_chosen chosen;
-	struct wet_machine_size machine[WET_HISTORIES];
-	uint32_t nodes;
-	double built_s, compressed_s;
-	bool partial;
-	bool read; /* from a file: nothing was timed */
 };
 
 static void help(void)
@@ -58,8 +50,9 @@ static void help(void)
 	     "what missed\n                         its cache: Table 4\n"
 	     "      --control          who decided that an instruction was executed, among the "
 	     "dependences\n"
-	     "      --streams stored|executed|best   values are stored, or are computed again by "
-	     "executing\n                         the window, or what takes less (stored)\n"
+	     "      --streams best|stored|executed   values and labels are stored, or are executed "
+	     "again;\n                         best: executed where that can be\n"
+	     "      --task N           of that task alone (all, one by one; with -o in FILE.N)\n"
 	     "  -o, --output FILE      write it there\n\n"
 	     "Of a FILE that was written so (without any: the tables):\n"
 	     "      --stats            the tables\n"
@@ -121,49 +114,78 @@ static void forget(void *ctx, struct dep_build *build)
 		dep_build_forget(build);
 }
 
-/* To the end of the window, block by block; paths are the same whether anybody notes or not. */
-static enum value_replay_stop forward(const struct wet_options *o, struct value_run *run,
-				      struct dep_build *build, struct wet_graph *graph,
-				      struct noting *noting)
+static void told_word(void *ctx, uint64_t block, uint64_t word)
 {
-	enum value_replay_stop stop =
-		o->from ? dep_build_forward(build, o->from) : VALUE_REPLAY_LIMIT;
-	if (noting)
-		value_run_steps(run, noting_step, noting);
-	while (stop == VALUE_REPLAY_LIMIT && value_run_count(run) < o->to) {
-		uint64_t until = value_run_count(run) + AGAIN_INSNS;
-		wet_graph_cut(graph);
-		if (noting && !noting_block(noting, true))
-			return VALUE_REPLAY_NO_MEMORY;
-		stop = dep_build_forward(build, until < o->to ? until : o->to);
-	}
-	wet_graph_cut(graph);
-	value_run_steps(run, NULL, NULL);
-	return !noting || noting_block(noting, false) ? stop : VALUE_REPLAY_NO_MEMORY;
+	wet_graph_told_word(ctx, block, word);
 }
 
-static int feed(const struct wet_options *o, struct value_replay *replay,
-		const struct value_names *names, struct value_run *run, struct wet_graph *graph,
-		struct noting *noting, struct wet_made *made, struct pugmark_diag *diag)
+static void told_blocks(void *ctx, uint64_t block, uint32_t n)
 {
+	wet_graph_told_blocks(ctx, block, n);
+}
+
+/* One task's WET while it is made. */
+struct making {
+	const struct wet_options *o;
+	struct value_replay *replay;
+	struct value_names *names;
+	struct value_run *run;
+	struct wet_graph *graph;
+	struct noting *noting; /* NULL: all is stored */
+	const char *output;    /* NULL: nowhere */
+	FILE *file;	       /* of that name */
+	struct wet_made *made;
+};
+
+/* Not an error: another way is to be taken. */
+enum { CANNOT_EXECUTE = 1 };
+
+/* To the end of the window, block by block; paths are the same whether anybody notes or not. Ends
+ * early where it turns out that it cannot be executed again. */
+static enum value_replay_stop forward(const struct making *m, struct dep_build *build)
+{
+	const struct wet_options *o = m->o;
+	enum value_replay_stop stop =
+		o->from ? dep_build_forward(build, o->from) : VALUE_REPLAY_LIMIT;
+	if (m->noting)
+		value_run_steps(m->run, noting_step, m->noting);
+	while (stop == VALUE_REPLAY_LIMIT && value_run_count(m->run) < o->to) {
+		uint64_t until = value_run_count(m->run) + AGAIN_INSNS;
+		wet_graph_cut(m->graph);
+		if (m->noting && !noting_block(m->noting, true))
+			return VALUE_REPLAY_NO_MEMORY;
+		if (m->noting && !noting_can(m->noting))
+			break;
+		stop = dep_build_forward(build, until < o->to ? until : o->to);
+	}
+	wet_graph_cut(m->graph);
+	value_run_steps(m->run, NULL, NULL);
+	return !m->noting || noting_block(m->noting, false) ? stop : VALUE_REPLAY_NO_MEMORY;
+}
+
+static int feed(const struct making *m, struct pugmark_diag *diag)
+{
+	const struct wet_options *o = m->o;
 	struct slice_control *control = NULL;
-	struct fed fed = {.graph = graph, .from = o->from, .to = o->to, .whole = o->control};
+	struct fed fed = {.graph = m->graph, .from = o->from, .to = o->to, .whole = o->control};
 	int err = 0;
 	struct dep_build *build;
-	if (dep_build_new(run, &build))
+	if (dep_build_new(m->run, &build))
 		return out_of_memory(o, diag);
-	value_run_snapshot_every(run, UINT64_MAX / 2);
+	value_run_snapshot_every(m->run, UINT64_MAX / 2);
 	fed.machine = o->machine ? wet_machine_new() : NULL;
 	fed.no_memory = o->machine && !fed.machine;
 	dep_build_watch(build, watch, &fed);
 	dep_build_pauses(build, forget, &fed);
-	enum value_replay_stop stop = forward(o, run, build, graph, noting);
-	made->partial = stop == VALUE_REPLAY_GAP;
+	enum value_replay_stop stop = forward(m, build);
+	m->made->partial = stop == VALUE_REPLAY_GAP;
 	const struct dep_trace *trace = dep_build_trace(build);
-	if (o->control && stop != VALUE_REPLAY_NO_MEMORY)
-		err = control_of_trace(trace, names, value_replay_captures(replay), o->dir,
+	if (m->noting && !noting_can(m->noting))
+		err = noting_failed(m->noting) ? out_of_memory(o, diag) : CANNOT_EXECUTE;
+	if (!err && o->control && stop != VALUE_REPLAY_NO_MEMORY)
+		err = control_of_trace(trace, m->names, value_replay_captures(m->replay), o->dir,
 				       &control, diag);
-	int finished = err ? err : wet_graph_finish(graph, trace, control);
+	int finished = err ? err : wet_graph_finish(m->graph, trace, control);
 	if (!err && finished == -EOVERFLOW)
 		err = pugmark_diag_set(diag, finished, o->dir, PUGMARK_NO_OFFSET,
 				       "more than %u paths were executed (a smaller --window has "
@@ -172,7 +194,7 @@ static int feed(const struct wet_options *o, struct value_replay *replay,
 	else if (!err && (finished || stop == VALUE_REPLAY_NO_MEMORY))
 		err = out_of_memory(o, diag);
 	if (!err &&
-	    (fed.no_memory || (o->machine && wet_machine_sizes(fed.machine, made->machine))))
+	    (fed.no_memory || (o->machine && wet_machine_sizes(fed.machine, m->made->machine))))
 		err = out_of_memory(o, diag);
 	wet_machine_free(fed.machine);
 	free(fed.live.at);
@@ -191,182 +213,107 @@ static const char *module_name(void *ctx, uint32_t module)
 	return value_names_file(ctx, module);
 }
 
-/* Compresses @graph, to @out if a file was asked for. */
-static int compress(const struct wet_options *o, struct wet_graph *graph, struct noting *noting,
-		    struct value_names *names, FILE *out, struct wet_made *made,
-		    struct pugmark_diag *diag)
+/* Compresses the graph, to a file if one was asked for. */
+static int compress(const struct making *m, struct pugmark_diag *diag)
 {
-	struct noted noted;
-	bool can = noting && noting_result(noting, &noted);
-	if (wet_choose(graph, can ? &noted : NULL, o->how, &made->chosen))
-		return out_of_memory(o, diag);
-	const struct noted *by = made->chosen.executed ? &noted : NULL;
-	if (o->how == WET_EXECUTED && !by)
-		return pugmark_diag_set(diag, -ENOTSUP, o->dir, PUGMARK_NO_OFFSET,
-					"cannot be executed again: its code changes, or it "
-					"touches too much memory (--streams stored)");
-	if (!out)
-		return wet_sizes_of(graph, by, NULL, &made->sizes) ? out_of_memory(o, diag) : 0;
-	struct wet_places places = {place_at, module_name, value_names_modules(names), names};
-	int err = wet_file_write(graph, by, &places, made->partial, out, &made->sizes);
-	return err ? wet_output_failed(o->output, err, diag) : 0;
+	struct noted noted, *by = m->noting ? &noted : NULL;
+	if (by &&
+	    (!noting_result(m->noting, by) || !wet_can_execute(m->graph, by, &m->made->again_ns)))
+		return CANNOT_EXECUTE;
+	if (!m->output)
+		return wet_sizes_of(m->graph, by, NULL, &m->made->sizes) ? out_of_memory(m->o, diag)
+									 : 0;
+	struct wet_places places = {place_at, module_name, value_names_modules(m->names), m->names};
+	int err = wet_file_write(m->graph, by, &places, m->made->partial, m->file, &m->made->sizes);
+	return err ? wet_output_failed(m->output, err, diag) : 0;
 }
 
-static int make(const struct wet_options *o, FILE *out, struct wet_made *made,
-		struct pugmark_diag *diag)
+/* One way: executed again, or stored. */
+static int make_so(struct making *m, bool executed, struct pugmark_diag *diag)
 {
-	struct value_replay *replay;
-	struct value_names *names = NULL;
-	struct value_run *run = NULL;
-	struct wet_graph *graph = NULL;
-	struct noting *noting = NULL;
+	const struct wet_options *o = m->o;
 	double start = now();
-	uint32_t n_tasks;
-	int err = value_replay_open(o->dir, &replay, diag);
+	int err = value_run_new(m->replay, m->made->task, &m->run, diag);
 	if (err)
 		return err;
-	const uint32_t *tasks = captures_tasks(value_replay_captures(replay), &n_tasks);
-	if (!n_tasks)
-		err = pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
-				       "no task has values (record with --level values)");
-	err = err ? err : value_names_open(o->dir, value_replay_captures(replay), &names, diag);
-	err = err ? err : value_run_new(replay, tasks[0], &run, diag);
+	m->graph = wet_graph_new(o->from, o->to, o->control, executed);
+	struct noting_watch watch = {told_word, told_blocks, m->graph};
+	m->noting = executed ? noting_new(&watch) : NULL;
+	err = m->graph && (m->noting || !executed) ? feed(m, diag) : out_of_memory(o, diag);
+	m->made->built_s += now() - start;
+	start = now();
 	if (!err)
-		graph = wet_graph_new(o->from, o->to, o->control);
-	if (!err && o->how != WET_STORED)
-		noting = noting_new();
-	if (!err)
-		err = graph && (noting || o->how == WET_STORED)
-			      ? feed(o, replay, names, run, graph, noting, made, diag)
-			      : out_of_memory(o, diag);
-	made->built_s = now() - start;
-	if (!err)
-		err = compress(o, graph, noting, names, out, made, diag);
-	made->compressed_s = now() - start - made->built_s;
+		err = compress(m, diag);
+	m->made->compressed_s += now() - start;
 	if (!err) {
-		wet_graph_totals(graph, &made->totals);
-		wet_graph_nodes(graph, &made->nodes);
+		wet_graph_totals(m->graph, &m->made->totals);
+		wet_graph_nodes(m->graph, &m->made->nodes);
+		m->made->executed = executed;
 	}
-	noting_free(noting);
-	wet_graph_free(graph);
-	value_names_free(names);
-	value_run_free(run);
-	value_replay_free(replay);
+	noting_free(m->noting);
+	wet_graph_free(m->graph);
+	value_run_free(m->run);
+	m->run = NULL;
+	m->graph = NULL;
+	m->noting = NULL;
 	return err;
 }
 
-static double ratio(uint64_t a, uint64_t b)
+static int make(struct making *m, struct pugmark_diag *diag)
 {
-	return b ? (double)a / (double)b : 0;
+	int err = m->o->how == WET_STORED ? CANNOT_EXECUTE : make_so(m, true, diag);
+	if (err == CANNOT_EXECUTE && m->o->how == WET_EXECUTED)
+		return pugmark_diag_set(diag, -ENOTSUP, m->o->dir, PUGMARK_NO_OFFSET,
+					"cannot be executed again: its code changes, or it "
+					"touches too much memory (--streams stored)");
+	return err == CANNOT_EXECUTE ? make_so(m, false, diag) : err;
 }
 
-static double megabytes(uint64_t bytes)
+/* The tasks that are asked for, one by one. *@partial: one of them ends in a gap. */
+static int make_all(const struct wet_options *o, bool *partial, struct pugmark_diag *diag)
 {
-	return (double)bytes / 1e6;
-}
-
-static const char *const histories[] = {"branches", "loads", "stores"};
-
-static void print_machine(const struct wet_machine_size *s)
-{
-	if (!s[WET_BRANCHES].executions && !s[WET_LOADS].executions)
-		return;
-	puts("Table 4. A bit an execution          uncompressed (MB) / compressed (MB)   misses");
-	for (int i = 0; i < WET_HISTORIES; i++)
-		printf("%-36s %16.3f %17.3f %7.2f %%\n", histories[i], megabytes(s[i].bytes),
-		       megabytes(s[i].packed), 100 * ratio(s[i].misses, s[i].executions));
-	putchar('\n');
-}
-
-static void print_text(const struct wet_made *m)
-{
-	static const char *const stores[] = {"FCM",	      "differential FCM", "last n",
-					     "last n stride", "as it is",	  "blocks",
-					     "executed again"};
-	const struct wet_sizes *s = &m->sizes;
-	const struct wet_totals *t = &m->totals;
-	uint64_t original = s->times.original + s->values.original + s->edges.original;
-	uint64_t tier1 = s->times.tier1 + s->values.tier1 + s->edges.tier1;
-	uint64_t tier2 = s->times.tier2 + s->values.tier2 + s->edges.tier2;
-	printf("Table 1. Sizes\n"
-	       "statements executed (millions)  %12.3f\n"
-	       "uncompressed (MB)               %12.3f\n"
-	       "compressed (MB)                 %12.3f\n"
-	       "uncompressed / compressed       %12.2f\n"
-	       "bytes for 1,000 statements      %12.1f\n\n",
-	       (double)t->statements / 1e6, megabytes(original), megabytes(tier2),
-	       ratio(original, tier2), 1000 * ratio(tier2, t->statements));
-	puts("Table 2. Labels of nodes            uncompressed (MB)  / tier 1   / tier 2");
-	printf("timestamps                           %16.3f %9.2f %10.2f\n",
-	       megabytes(s->times.original), ratio(s->times.original, s->times.tier1),
-	       ratio(s->times.original, s->times.tier2));
-	printf("values                               %16.3f %9.2f %10.2f\n\n",
-	       megabytes(s->values.original), ratio(s->values.original, s->values.tier1),
-	       ratio(s->values.original, s->values.tier2));
-	puts("Table 3. Labels of edges            uncompressed (MB)  / tier 1   / tier 2");
-	printf("%-36s %16.3f %9.2f %10.2f\n\n",
-	       t->decided ? "data and control dependences" : "data dependences",
-	       megabytes(s->edges.original), ratio(s->edges.original, s->edges.tier1),
-	       ratio(s->edges.original, s->edges.tier2));
-	print_machine(m->machine);
-	printf("tier 1 (MB)                     %12.3f: timestamps %.3f, values %.3f, edges %.3f\n",
-	       megabytes(tier1), megabytes(s->times.tier1), megabytes(s->values.tier1),
-	       megabytes(s->edges.tier1));
-	printf("tier 2 (MB)                     %12.3f: timestamps %.3f, values %.3f, edges %.3f\n",
-	       megabytes(tier2), megabytes(s->times.tier2), megabytes(s->values.tier2),
-	       megabytes(s->edges.tier2));
-	printf("nodes %u, their executions %" PRIu64 ", of blocks %" PRIu64 "; labels %" PRIu64
-	       ", kept %" PRIu64 "\n",
-	       m->nodes, t->paths, t->blocks, s->edge_labels, s->edge_labels_kept);
-	printf("streams %" PRIu64 ":", s->streams);
-	for (int i = 0; i < WET_KINDS; i++)
-		printf(" %s %" PRIu64 " (%.3f MB)%s", stores[i], s->chosen[i],
-		       megabytes(s->bytes[i]), i + 1 < WET_KINDS ? "," : "\n");
-	if (m->partial)
-		puts("the values of the recording end in a gap");
-	if (m->read)
-		return;
-	if (m->chosen.executed_bytes && m->chosen.stored)
-		printf("values: stored %.3f MB, executed again %.3f MB, %.1f ns a step\n",
-		       megabytes(m->chosen.stored), megabytes(m->chosen.executed_bytes),
-		       m->chosen.step_ns);
-	printf("made in %.2f s, compressed and walked in %.2f s; a step of a predictor %.1f ns, of "
-	       "a "
-	       "block %.1f ns\n",
-	       m->built_s, m->compressed_s, s->step_ns[0], s->step_ns[1]);
-	double blocks = ratio(t->blocks, t->paths) * (double)s->walked;
-	printf("control flow walked both ways%s, %" PRIu64
-	       " executions: %.1f and %.1f million blocks a second\n",
-	       s->walk_right ? "" : ", wrongly", s->walked,
-	       s->forward_s ? blocks / s->forward_s / 1e6 : 0,
-	       s->backward_s ? blocks / s->backward_s / 1e6 : 0);
-}
-
-static void print_size(const char *name, const struct wet_size *s)
-{
-	printf(",\"%s\":{\"original\":%" PRIu64 ",\"tier1\":%" PRIu64 ",\"tier2\":%" PRIu64 "}",
-	       name, s->original, s->tier1, s->tier2);
-}
-
-static void print_json(const struct wet_made *m)
-{
-	const struct wet_totals *t = &m->totals;
-	printf("{\"statements\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"executions\":%" PRIu64
-	       ",\"nodes\":%u,\"values\":%" PRIu64 ",\"dependences\":%" PRIu64
-	       ",\"control_dependences\":%" PRIu64,
-	       t->statements, t->blocks, t->paths, m->nodes, t->values, t->dependences, t->decided);
-	print_size("timestamps", &m->sizes.times);
-	print_size("value_labels", &m->sizes.values);
-	print_size("edge_labels", &m->sizes.edges);
-	for (int i = 0; i < WET_HISTORIES && m->machine[WET_LOADS].executions; i++)
-		printf(",\"%s\":{\"executions\":%" PRIu64 ",\"misses\":%" PRIu64
-		       ",\"bytes\":%" PRIu64 ",\"packed\":%" PRIu64 "}",
-		       histories[i], m->machine[i].executions, m->machine[i].misses,
-		       m->machine[i].bytes, m->machine[i].packed);
-	printf(",\"walk\":%s,\"forward_s\":%.6f,\"backward_s\":%.6f,\"made_s\":%.6f,"
-	       "\"compressed_s\":%.6f,\"gap\":%s}\n",
-	       m->sizes.walk_right ? "true" : "false", m->sizes.forward_s, m->sizes.backward_s,
-	       m->built_s, m->compressed_s, m->partial ? "true" : "false");
+	struct making m = {.o = o};
+	uint32_t n_tasks, n = 0;
+	int err = value_replay_open(o->dir, &m.replay, diag);
+	if (err)
+		return err;
+	const uint32_t *tasks = captures_tasks(value_replay_captures(m.replay), &n_tasks);
+	for (uint32_t i = 0; i < n_tasks; i++)
+		n += !o->task || tasks[i] == o->task;
+	if (!n && o->task)
+		err = pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
+				       "no task %u has values", o->task);
+	else if (!n)
+		err = pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
+				       "no task has values (record with --level values)");
+	err = err ? err : value_names_open(o->dir, value_replay_captures(m.replay), &m.names, diag);
+	for (uint32_t i = 0; i < n_tasks && !err; i++) {
+		struct wet_made made = {.task = tasks[i]};
+		char file[PATH_MAX];
+		if (o->task && tasks[i] != o->task)
+			continue;
+		m.made = &made;
+		m.output = o->output;
+		if (o->output && n > 1 &&
+		    snprintf(file, sizeof(file), "%s.%u", o->output, tasks[i]) < (int)sizeof(file))
+			m.output = file;
+		struct wet_output out = {.parent = -1};
+		err = m.output ? wet_output_create(m.output, &out, diag) : 0;
+		m.file = out.file;
+		if (!err)
+			err = wet_output_end(&out, make(&m, diag), diag);
+		*partial |= made.partial;
+		if (!err && n > 1 && !o->json)
+			printf("Task %u%s%s\n\n", tasks[i], m.output ? ": " : "",
+			       m.output ? m.output : "");
+		if (!err)
+			(o->json ? wet_tables_json : wet_tables_text)(&made);
+		if (!err && n > 1 && !o->json)
+			putchar('\n');
+	}
+	value_names_free(m.names);
+	value_replay_free(m.replay);
+	return err;
 }
 
 /* FROM:TO */
@@ -391,7 +338,7 @@ static int ask(struct wet_options *o, struct pugmark_diag *diag)
 				.partial = file->partial,
 				.read = true};
 	if (o->question == ASK_SIZES)
-		(o->json ? print_json : print_text)(&made);
+		(o->json ? wet_tables_json : wet_tables_text)(&made);
 	else if (o->question == ASK_BLOCKS)
 		err = wet_show_blocks(file, &o->asked, diag);
 	else if (o->question == ASK_VALUES)
@@ -403,28 +350,23 @@ static int ask(struct wet_options *o, struct pugmark_diag *diag)
 	return err ? err : partial;
 }
 
-static const struct option options[] = {{"window", required_argument, NULL, 'w'},
-					{"control", no_argument, NULL, 'c'},
-					{"machine", no_argument, NULL, 'm'},
-					{"output", required_argument, NULL, 'o'},
-					{"stats", no_argument, NULL, 's'},
-					{"blocks", no_argument, NULL, 'b'},
-					{"values", required_argument, NULL, 'v'},
-					{"depends", required_argument, NULL, 'd'},
-					{"streams", required_argument, NULL, 'S'},
-					{"times", required_argument, NULL, 't'},
-					{"backward", no_argument, NULL, 'B'},
-					{"limit", required_argument, NULL, 'l'},
-					{"format", required_argument, NULL, 'f'},
-					{"help", no_argument, NULL, 'h'},
-					{NULL, 0, NULL, 0}};
+static const struct option options[] = {
+	{"window", required_argument, NULL, 'w'},  {"control", no_argument, NULL, 'c'},
+	{"machine", no_argument, NULL, 'm'},	   {"output", required_argument, NULL, 'o'},
+	{"stats", no_argument, NULL, 's'},	   {"blocks", no_argument, NULL, 'b'},
+	{"values", required_argument, NULL, 'v'},  {"depends", required_argument, NULL, 'd'},
+	{"streams", required_argument, NULL, 'S'}, {"task", required_argument, NULL, 'T'},
+	{"times", required_argument, NULL, 't'},   {"backward", no_argument, NULL, 'B'},
+	{"limit", required_argument, NULL, 'l'},   {"format", required_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},	   {NULL, 0, NULL, 0}};
 const struct command_words wet_words = {.options = options, .letters = ":o:h", .writes = "output"};
 
-static const char *const hows[] = {"stored", "executed", "best"};
+static const char *const hows[] = {"best", "stored", "executed"};
 
 static int take_option(struct wet_options *o, int opt)
 {
 	const char *end;
+	uint64_t number;
 	switch (opt) {
 	case 'w':
 		o->window = true;
@@ -455,10 +397,15 @@ static int take_option(struct wet_options *o, int opt)
 		return 0;
 	case 'S':
 		o->streams = true;
-		for (o->how = WET_STORED; o->how <= WET_BEST; o->how++)
+		for (o->how = WET_BEST; o->how <= WET_EXECUTED; o->how++)
 			if (!strcmp(optarg, hows[o->how]))
 				return 0;
 		return command_usage("wet", "no streams '%s' (stored, executed, best)", optarg);
+	case 'T':
+		if (!number_is(optarg, UINT32_MAX, &number) || !number)
+			return command_usage("wet", "--task: '%s' is no number", optarg);
+		o->task = (uint32_t)number;
+		return 0;
 	case 't':
 		if (!read_range(optarg, &o->asked.from, &o->asked.to))
 			return command_usage("wet", "--times: '%s' is no FROM:TO", optarg);
@@ -494,10 +441,10 @@ static int check_together(const struct wet_options *o, bool folder)
 		       o->asked.to != UINT64_MAX))
 		return command_usage("wet", "a file is asked, not a recording: pugmark wet -o FILE "
 					    "DIR writes one");
-	if (!folder && (o->window || o->output || o->streams))
+	if (!folder && (o->window || o->output || o->streams || o->task))
 		return command_usage("wet",
-				     "--window, --streams and -o go with a recording: '%s' is no "
-				     "folder",
+				     "--window, --streams, --task and -o go with a recording: "
+				     "'%s' is no folder",
 				     o->dir);
 	if (o->asked.backward && o->question != ASK_BLOCKS)
 		return command_usage("wet", "--backward goes with --blocks");
@@ -510,7 +457,7 @@ int cmd_wet(int argc, char **argv)
 {
 	struct wet_options o = {.to = UINT64_MAX / 4, .asked = {.to = UINT64_MAX, .limit = 100}};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	struct wet_made made = {0};
+	bool partial = false;
 	int opt;
 
 	command_options_begin();
@@ -537,12 +484,7 @@ int cmd_wet(int argc, char **argv)
 		int status = ask(&o, &diag);
 		return status < 0 ? command_fail(&diag) : status ? EXIT_GAPS : EXIT_OK;
 	}
-	struct wet_output out = {.parent = -1};
-	int err = o.output ? wet_output_create(o.output, &out, &diag) : 0;
-	if (!err)
-		err = wet_output_end(&out, make(&o, out.file, &made, &diag), &diag);
-	if (err)
+	if (make_all(&o, &partial, &diag))
 		return command_fail(&diag);
-	(o.json ? print_json : print_text)(&made);
-	return made.partial ? EXIT_GAPS : EXIT_OK;
+	return partial ? EXIT_GAPS : EXIT_OK;
 }

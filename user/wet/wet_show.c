@@ -6,6 +6,7 @@
 #include "offline/wet/values.h"
 
 #include "user/cli/printable.h"
+#include "user/wet/wet_gather.h"
 #include "user/wet/wet_walk.h"
 
 #include <errno.h>
@@ -275,10 +276,13 @@ static void print_pair(const struct wet_asked *a, uint64_t to, uint64_t from, bo
 		printf("%14" PRIu64 " <- %" PRIu64 "\n", to, from);
 }
 
-/* Until @a->limit were shown in all; *@more: there are others. */
+/* Until @a->limit were shown in all; *@more: there are others. @g: of an edge whose labels are
+ * executed again. */
 static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
-			const struct wet_asked *a, uint64_t *shown, bool *more)
+			const struct wet_gathered_edge *g, const struct wet_asked *a,
+			uint64_t *shown, bool *more)
 {
+	uint64_t n = g ? g->n : e->n;
 	struct wet_cursor *c[4] = {0}; /* labels of both, timestamps of both */
 	const struct wet_file_node *nodes[2] = {&f->nodes[f->stmts[e->to].node],
 						&f->nodes[f->stmts[e->from].node]};
@@ -290,8 +294,9 @@ static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
 		if (!err)
 			err = wet_file_stream(f, nodes[i]->times, &c[2 + i]);
 	}
-	for (uint64_t i = 0; i < e->n && !*more && !err; i++) {
-		uint64_t execution[2] = {i, i}, time[2];
+	for (uint64_t i = 0; i < n && !*more && !err; i++) {
+		uint64_t execution[2] = {g ? g->pairs[i].to : i, g ? g->pairs[i].from : i};
+		uint64_t time[2];
 		bool fine = true;
 		for (int k = 0; k < 2 && fine; k++) {
 			fine = !c[k] || wet_cursor_next(c[k], &execution[k]);
@@ -314,9 +319,10 @@ static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
 
 int wet_show_depends(const struct wet_file *f, const struct wet_asked *a, struct pugmark_diag *diag)
 {
+	struct wet_gathered gathered;
 	uint64_t shown = 0;
 	bool any = false, known = false, more = false;
-	int err = 0;
+	int err = wet_gather(f, a, &gathered);
 	if (a->json)
 		fputs("{\"edges\":[", stdout);
 	for (uint32_t i = 0; i < f->n_stmts; i++)
@@ -338,13 +344,15 @@ int wet_show_depends(const struct wet_file *f, const struct wet_asked *a, struct
 				    : "\n",
 		      stdout);
 		any = true;
-		err = print_labels(f, e, a, &shown, &more);
+		err = print_labels(f, e, e->executed ? wet_gathered_of(&gathered, e) : NULL, a,
+				   &shown, &more);
 		fputs(a->json ? "]}" : "", stdout);
 	}
 	if (a->json)
 		printf("],\"more\":%s}\n", more ? "true" : "false");
 	else if (more)
 		puts("and more (--limit)");
+	wet_gathered_deinit(&gathered);
 	if (!known)
 		return pugmark_diag_set(diag, -ENOENT, a->path, PUGMARK_NO_OFFSET,
 					"no instruction at 0x%" PRIx64 " was executed", a->addr);

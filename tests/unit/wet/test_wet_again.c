@@ -31,6 +31,8 @@ static void put_step(struct bytes *columns, uint64_t registers, uint64_t words, 
 	bytes_put_varint(&columns[AGAIN_STEPS], registers);
 	bytes_put_varint(&columns[AGAIN_STEPS], words);
 	bytes_put_varint(&columns[AGAIN_STEPS], what);
+	if (what & 1) /* of one instruction; nothing begins anew */
+		bytes_put_varint(&columns[AGAIN_STEPS], 2 * 1);
 }
 
 static void put_register(struct bytes *columns, uint8_t word, uint64_t v)
@@ -64,6 +66,7 @@ static void make_block(struct made *m, unsigned i, uint64_t *word)
 	m->n_results[i] = n;
 	m->blocks[i] = (struct again_block){.n_results = n,
 					    .n_insns = 4 * TURNS,
+					    .n_told = 1,
 					    .sum = again_sum(0, out, n),
 					    .at = packed.data,
 					    .len = packed.len};
@@ -257,6 +260,69 @@ static void too_many_pages(void **s)
 	free_all(m);
 }
 
+/* Code that is another one wherever it is looked at is translated up to a bound, which is told. */
+static void too_much_code(void **s)
+{
+	(void)s;
+	/* Zeros: add [rax], al, from each address on. */
+	struct again_processor *p = again_processor_new();
+	enum { MOST = 5000 };
+	uint64_t n = 0;
+	assert_non_null(p);
+	value_machine_set_translated_max(p->machine, MOST);
+	while (n <= MOST && value_machine_insn(p->machine, CODE + n))
+		n++;
+	assert_true(value_machine_is_full(p->machine));
+	assert_in_range(n, MOST - VALUE_BLOCK_INSNS, MOST);
+	value_machine_state(p->machine)->rip = CODE + n;
+	assert_false(again_processor_run(p, 1, NULL, NULL, NULL));
+	again_processor_free(p);
+}
+
+/* What was watched of a block is what its instructions did; who refuses ends it. */
+struct watched {
+	uint64_t words, executed, told, addresses, last;
+	bool refuses;
+};
+
+static void take_word(void *ctx, uint64_t word)
+{
+	struct watched *w = ctx;
+	assert_int_equal(word, DATA / 8);
+	w->words++;
+}
+
+static bool take_insns(void *ctx, uint64_t n, const uint64_t *addresses, size_t n_addresses)
+{
+	struct watched *w = ctx;
+	*(addresses ? &w->executed : &w->told) += n;
+	w->addresses += n_addresses;
+	for (size_t i = 0; i < n_addresses; i++)
+		assert_int_equal(addresses[i], DATA);
+	return !w->refuses;
+}
+
+static void watched(void **s)
+{
+	(void)s;
+	struct made *m = make_all();
+	struct again *a = again_new(m->blocks, BLOCKS, &code_addr, code, 1);
+	for (unsigned i = 3; i < BLOCKS; i += AGAIN_FRESH - 3) {
+		struct watched w = {0};
+		struct again_watch watch = {take_word, take_insns, &w};
+		assert_int_equal(again_watched(a, i, &watch), 0);
+		assert_int_equal(w.words, i % AGAIN_FRESH == 0);
+		assert_int_equal(w.executed, 4 * TURNS);
+		assert_int_equal(w.told, 1);
+		assert_int_equal(w.addresses, 2 * TURNS);
+		w.refuses = true;
+		assert_int_equal(again_watched(a, i, &watch), -EBADMSG);
+		check(a, m, i);
+	}
+	again_free(a);
+	free_all(m);
+}
+
 /* Each byte of the state is part of a word, but for those that no instruction leaves to the next.
  */
 static void words(void **s)
@@ -312,7 +378,8 @@ int main(void)
 		cmocka_unit_test(any_order),   cmocka_unit_test(wrong),
 		cmocka_unit_test(without_end), cmocka_unit_test(too_many_pages),
 		cmocka_unit_test(words),       cmocka_unit_test(long_columns),
-		cmocka_unit_test(cleared),
+		cmocka_unit_test(cleared),     cmocka_unit_test(too_much_code),
+		cmocka_unit_test(watched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
