@@ -69,6 +69,8 @@ claim 'a thread begins with the argument it was given' \
 # A mapping of what is no regular file: nobody looks into it, so what it holds is not known.
 cat >mapped.c <<'C'
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 __attribute__((noinline)) long first(const volatile char *p)
@@ -78,6 +80,11 @@ __attribute__((noinline)) long first(const volatile char *p)
 int main(int argc, char **argv)
 {
 	char byte;
+	if (argc > 2) { /* the heap */
+		char *h = strcpy(malloc(100), "heap's");
+		read(0, &byte, 1);
+		return first(h);
+	}
 	char *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, open(argv[1], O_RDWR), 0);
 	read(0, &byte, 1);
 	return first(p);
@@ -89,7 +96,8 @@ mkfifo go
 attached_to() # FILE REC OPTION...: records the program while it looks at what it has mapped of FILE
 {
 	rm -f said
-	./mapped "$1" <go &
+	# shellcheck disable=SC2086
+	./mapped $1 <go &
 	local mapped=$! recorder
 	exec 9>go
 	"$PUGMARK" record --level values -p $mapped -o "${@:2}" >said 2>&1 &
@@ -109,6 +117,13 @@ claim 'what is mapped of a file is known' \
 	grep -qE ' first\(.*\) = (0x73|115)$' <("$PUGMARK" values secret first)
 claim 'nothing is kept of what --no-memory names' \
 	grep -qE ' first\(.*\) = \?$' <("$PUGMARK" values hidden first)
+attached_to '/dev/zero heap' heap
+attached_to '/dev/zero heap' heapless --no-memory '[heap]'
+claim 'what is in the heap is known' grep -qE ' first\(.*\) = (0x68|104)$' <("$PUGMARK" values heap first)
+claim "but not with --no-memory '[heap]', whose brackets are no glob" \
+	grep -qE ' first\(.*\) = \?$' <("$PUGMARK" values heapless first)
+run 1 record -q --level values --no-memory '[heap]' -o started -- ./mapped kept.txt
+claim 'which is refused with its reason where there is no heap yet' grep -q 'has no heap yet' err
 claim 'a device that was mapped is not taken for zeros' \
 	grep -qE ' first\(.*\) = \?$' <("$PUGMARK" values device first)
 if ! command -v redis-server redis-benchmark >/dev/null; then

@@ -302,6 +302,11 @@ static int plan_captures(struct record_args *a, struct record_modules *modules,
 
 	if (!a->values)
 		return 0;
+	if (a->no_memory && !strcmp(a->no_memory, "[heap]") && !a->options.n_pids)
+		return pugmark_diag_set(diag, -EINVAL, "--no-memory '[heap]'", PUGMARK_NO_OFFSET,
+					"a program that is started has no heap yet: what comes "
+					"there follows from what "
+					"it reads (hide that: --redact)");
 	int err = capture_plan_make(modules->at, modules->n, a->imports, out, diag);
 	a->options.captures = *out;
 	a->options.check_every = a->check_every ? a->check_every : CHECK_EVERY;

@@ -120,6 +120,12 @@ void start_image_free(struct start_image *s)
 	free(s);
 }
 
+/* The kernel's own names, such as [heap], are in brackets, which a glob has another meaning for. */
+static bool is_named(const char *pattern, const char *path)
+{
+	return pattern && (!strcmp(pattern, path) || !fnmatch(pattern, path, 0));
+}
+
 /* Whether nothing may be kept of what is mapped under the name @path; of a file that was removed,
  * the name that it had counts. */
 static bool is_kept_out(const struct start_image *s, const char *path)
@@ -134,7 +140,7 @@ static bool is_kept_out(const struct start_image *s, const char *path)
 		if (is_kept_out(s, had))
 			return true;
 	}
-	return path && ((s->options->no_memory && !fnmatch(s->options->no_memory, path, 0)) ||
+	return path && (is_named(s->options->no_memory, path) ||
 			redaction_hides_path(&s->options->redaction, path));
 }
 
