@@ -120,10 +120,10 @@ C
 $CC -O0 -g -o "$work/a" "$work/a.c" && "$PUGMARK" record -q --level values -o "$work/ra" -- "$work/a" 2>"$work/err"
 cat >"$work/commands" <<'G'
 monitor exactness
+eval "monitor exactness %lu %lu", &exact, sizeof(exact)
 break show
 continue
 monitor exactness
-eval "monitor exactness %lu %lu", &exact, sizeof(exact)
 up
 eval "monitor exactness %lu %lu", &got, sizeof(got)
 print got
@@ -148,10 +148,10 @@ grep -q "not the file that was recorded: gdb is not given it" "$work/stale" && !
 	failed=1
 }
 expect 'what is assumed is told' 1 '^.*pugmark: assumed, not exact: rax, '
-expect 'of memory too' 1 'pugmark: assumed, not exact: memory at 0x'
+expect 'of memory as well' 1 'pugmark: assumed, not exact: memory at 0x'
 expect 'at first nothing was' 1 '^assumed: none$'
 expect 'then registers' 1 '^assumed: rax, .*rdi'
-expect 'what was written since is exact' 1 '^(gdb) 0x[0-9a-f]*, 4 bytes: exact$'
+expect 'memory too' 1 '^(gdb) 0x[0-9a-f]*, 4 bytes: exact$'
 expect 'what may have been written is not' 1 '^(gdb) 0x[0-9a-f]*, 4 bytes: assumed$'
 expect 'where it is' 1 '^(gdb) task 1, behind [0-9]* of its instructions$'
 expect 'what there is' 1 '^monitor exactness '
