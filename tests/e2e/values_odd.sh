@@ -167,6 +167,27 @@ int main(void)
 C
 sees asking 'what a library does by what cpuid tells is known'
 
+# By the time that the recorder looks there, the mapping is in pieces: it has a larger file to keep before.
+yes pieces | head -c 65536 >pieces.txt
+head -c 8000000 /dev/urandom >large.txt
+build pieces <<'C'
+#include <fcntl.h>
+#include <sys/mman.h>
+int main(void)
+{
+	int fd = open("pieces.txt", O_RDONLY), large = open("large.txt", O_RDONLY);
+	mmap(NULL, 8000000, PROT_READ, MAP_PRIVATE, large, 0);
+	char *at = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	mprotect(at, 4096, PROT_READ);
+	munmap(at + 8192, 4096);
+	note(1, *(long *)(at + 4096) & 0xffff);
+	note(2, *(long *)(at + 61440) & 0xffff);
+	usleep(500000);
+	return 0;
+}
+C
+sees pieces 'a file that was mapped whole is known whole, though parts of it were protected or unmapped at once'
+
 build narrow <<'C'
 __attribute__((noinline, noipa)) unsigned long twice(unsigned long v) { return 2 * v; }
 int main(void)

@@ -248,16 +248,16 @@ static uint32_t take_opened(struct start_image *s, int fd, const struct stat *st
 	return i;
 }
 
-/* The number of the file that is mapped there. */
+/* The number of the file that is mapped at @m, of which what @shown shows is kept. */
 static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m,
-			  uint64_t mapped_ns)
+			  const struct process_map *shown, uint64_t mapped_ns)
 {
 	char link[80];
 	struct stat st;
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	return take_opened(s, open_regular(link, &st), &st, m, mapped_ns);
+	return take_opened(s, open_regular(link, &st), &st, shown, mapped_ns);
 }
 
 static bool leads_to_kept_out(const struct start_image *s, int fd)
@@ -280,16 +280,18 @@ uint32_t start_image_file_of(void *image, const struct mapped_file *f)
 	/* By now another file may be mapped there. */
 	bool same = m && m->inode && (!f->inode || m->inode == f->inode);
 	bool kept_out = is_kept_out(image, f->path) || (same && is_kept_out(image, m->path));
+	struct process_map was = {.start = f->addr,
+				  .end = (f->addr + f->len + PAGE - 1) & ~(PAGE - 1ull),
+				  .off = f->off,
+				  .path = same ? m->path : (char *)f->path};
+	/* By now it may be in pieces, as the linker has protected one. */
 	if (same && !kept_out)
-		number = take_file(image, f->pid, m, f->time_ns);
+		number = take_file(image, f->pid, m, &was, f->time_ns);
 	if (read)
 		process_maps_deinit(&maps);
 	if (number != CAPTURE_UNKNOWN || !f->path || kept_out)
 		return number;
-	struct process_map was = {.start = f->addr,
-				  .end = (f->addr + f->len + PAGE - 1) & ~(PAGE - 1ull),
-				  .off = f->off,
-				  .path = (char *)f->path};
+	was.path = (char *)f->path;
 	struct stat st;
 	int fd = opened_files_open(f, &((struct start_image *)image)->folders, &st);
 	/* It may have been opened by a name that is not the whole path. */
@@ -478,7 +480,7 @@ void start_image_write(struct start_image *s, pid_t pid)
 		if (!(m->start >> 63))
 			note_mapping(s, m,
 				     kept_out	? CAPTURE_UNKNOWN
-				     : m->inode ? take_file(s, pid, m, 0)
+				     : m->inode ? take_file(s, pid, m, m, 0)
 						: CAPTURE_NONE);
 	}
 	for (size_t at = 0; at < s->pages.len;) {
