@@ -266,18 +266,18 @@ python3 -c 'import json
 for line in open("two.json"): print(json.loads(line)["task"])' >tasks
 while read -r task; do
 	claim "task $task: in a file of its own" [ -s "two.wet.$task" ]
-	run 0 wet --task "$task" --streams stored -o one.wet two.rec --format json
+	run 0 wet --task "$task" --streams stored -o one.$task.wet two.rec --format json
 	claim "task $task: alone it is the same" python3 -c 'import json, sys
 one, = [json.loads(line) for line in open("out")]
 same = [t for t in map(json.loads, open("two.json")) if t["task"] == one["task"]]
 assert [t["statements"] for t in same] == [one["statements"]], (one, same)'
 	run 0 wet "two.wet.$task" --blocks --limit 100000
 	mv out blocks
-	run 0 wet one.wet --blocks --limit 100000
+	run 0 wet one.$task.wet --blocks --limit 100000
 	claim "task $task: the same nodes" same blocks out
 	run 0 wet "two.wet.$task" --depends "$(address add two)" --limit 100000
 	mv out depends
-	run 0 wet one.wet --depends "$(address add two)" --limit 100000
+	run 0 wet one.$task.wet --depends "$(address add two)" --limit 100000
 	claim "task $task: the same dependences" same depends out
 done <tasks
 run 1 wet --task 99 two.rec

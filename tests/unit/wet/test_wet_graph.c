@@ -348,7 +348,7 @@ static void no_more_paths_than_timestamps_tell(void **state)
 	assert_non_null(block);
 	for (unsigned paths = 1; paths <= 2; paths++) {
 		struct dep_trace trace = {0};
-		struct wet_graph *g = wet_graph_new(0, UINT64_MAX, false);
+		struct wet_graph *g = wet_graph_new(0, UINT64_MAX, false, false);
 		assert_non_null(g);
 		/* The threads wait for the first batch. */
 		g->totals.paths = UINT32_MAX - (uint64_t)1;
