@@ -54,13 +54,17 @@ struct stream {		     /* one thread's trace: its two files and what predicts the
 	const struct block *call; /* the block that runs, if it ends in a call */
 	uint64_t pushed;	  /* by that call: where its return address is */
 	uint32_t tid;
+	int32_t depth; /* calls less returns that ran outside since the module was left */
 };
+
+#define DEPTH_UNKNOWN INT32_MIN
 
 struct block { /* one translated block, of any module */
 	uint64_t pc;
 	uint64_t ret;	 /* what its call pushes; 0: not of the module, or ends in no call */
 	uint32_t record; /* 0: outside the module */
 	bool handler;	 /* @pc is a registered signal handler */
+	int8_t deeper;	 /* outside the module: 1 if it ends in a call, -1 in a return */
 };
 
 static __thread struct stream stream __attribute__((tls_model("initial-exec")));
@@ -275,6 +279,9 @@ static void on_block(unsigned int vcpu, void *userdata)
 	finish_call(s);
 	if (__builtin_expect(b->handler, 0))
 		put(s, TRACE_SIGNAL);
+	else if (s->context & 1 && !s->depth)
+		put(s, TRACE_JUMPED);
+	s->depth = 0;
 	put(s, b->record);
 	s->call = b->ret ? b : NULL;
 }
@@ -291,6 +298,8 @@ static void on_outside(unsigned int vcpu, void *userdata)
 		put(s, TRACE_SIGNAL);
 	if (!(s->context & 1))
 		put(s, TRACE_OUTSIDE);
+	if (s->depth != DEPTH_UNKNOWN)
+		s->depth += b->deeper;
 }
 
 static void handler_add(uint64_t pc)
@@ -316,8 +325,10 @@ static void on_syscall(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, uint
 	struct iovec to = {&handler, sizeof(handler)};
 	struct iovec from = {(void *)(uintptr_t)(a2 + where.guest_base), sizeof(handler)};
 
-	if (num == SYS_rt_sigreturn && stream.words.start)
+	if (num == SYS_rt_sigreturn && stream.words.start) {
 		put(&stream, TRACE_SIGRETURN);
+		stream.depth = DEPTH_UNKNOWN;
+	}
 	if (num == SYS_rt_sigaction && a2 &&
 	    process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(handler) && handler > 1)
 		handler_add(handler);
@@ -403,6 +414,19 @@ static uint32_t dict_number(const struct qemu_plugin_tb *tb, uint64_t addr)
 	return TRACE_FIRST_BLOCK + dict.n++;
 }
 
+/* Whether @tb ends in a near return: C3 or C2, maybe behind a prefix. */
+static bool is_return(const struct qemu_plugin_tb *tb)
+{
+	const struct qemu_plugin_insn *insn =
+		qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
+	const uint8_t *p = qemu_plugin_insn_data(insn);
+	size_t n = qemu_plugin_insn_size(insn), i = 0;
+
+	while (i < n && (p[i] == 0xf2 || p[i] == 0xf3))
+		i++;
+	return (i + 1 == n && p[i] == 0xc3) || (i + 3 == n && p[i] == 0xc2);
+}
+
 /* Whether @tb ends in a near call: E8, or FF with 2 in the middle of its second byte. */
 static bool is_call(const struct qemu_plugin_tb *tb)
 {
@@ -430,6 +454,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		where.base = b->pc - addr;
 		b->record = dict_number(tb, addr);
 	}
+	if (!b->record)
+		b->deeper = is_call(tb) - is_return(tb);
 	for (unsigned i = 0; i < blocks.n_handlers; i++)
 		b->handler |= blocks.handlers[i] == b->pc;
 	if (blocks.n == blocks.room) {

@@ -14,6 +14,9 @@
  *    too if the next block that runs is the module's. If it lies elsewhere it is `-`. A call of a
  *    PLT stub is `- SYMBOL` unless the stub leads straight back into the module: then the target is
  *    the function that is reached. `call *SLOT` of a GOT slot with a symbol prints it too.
+ *    Where untraced code that an indirect call led to has jumped on to a function of the module, as
+ *    its last step, it is `- handed MODULE:FUNCTION`: compare takes that function for a target too,
+ *    since the stack of the two is the same.
  *  - jmp, jcc (if taken): `tail MODULE SITE TARGET` if the target is not in the same function, with
  *    the target as above. A jump to the entry of its own function is a loop, not an event, unless
  *    the model calls it a tail site and has no edge for it. Nor is a jump through a register or
@@ -21,7 +24,9 @@
  * does.
  *  - Code that runs on into another function without a jump is a tail call too; its site is the
  *    last instruction before.
- *  - ret: `ret MODULE FUNCTION`, wherever it goes; the function is the one that holds the ret.
+ *  - ret: `ret MODULE FUNCTION`, wherever it goes; the function is the one that holds the ret. One
+ *    that leads into the middle of the module's code, and not behind any call that ran, is no
+ *    return: it leaves calls, as OCaml's raise does, which pops the address of a handler.
  *  - The stubs and lazy binding code of the PLT are not seen at all.
  *  - What a signal handler does is printed where it ran: after the instruction it interrupted.
  *  - A forked process prints what it does after the fork, the return from it included. */
@@ -37,6 +42,7 @@ enum event_kind { EVENT_NONE, EVENT_CALL, EVENT_TAIL, EVENT_RET };
 struct event {
 	uint8_t kind;  /* enum event_kind */
 	bool inside;   /* @target is set */
+	bool handed;   /* @target is set: untraced code has jumped on to there */
 	uint64_t addr; /* site, or the function that returns */
 	uint64_t target;
 	const char *name; /* of the symbol, or NULL */
@@ -47,6 +53,8 @@ struct calls {
 	const struct module *module;
 	const struct trace_blocks *blocks;
 	FILE *out;
+	uint64_t *behind; /* where calls that ran return to; sorted */
+	size_t n_behind;
 	unsigned thread;
 	/* While an interrupted step waits for its end, the events after it queue behind it. */
 	struct event *queue;
@@ -94,6 +102,11 @@ static void print(struct calls *c, const struct event *e)
 			*at++ = '-';
 			if (e->name)
 				at += snprintf(at, 4096, " %s", e->name);
+			if (e->handed) {
+				at = stpcpy(stpcpy(at, " handed "), c->module->name);
+				*at++ = ':';
+				at = put_hex(at, e->target);
+			}
 		}
 	}
 	*at++ = '\n';
@@ -167,6 +180,37 @@ static bool is_longjmp(const struct calls *c, const struct flow_step *s)
 	       !model_text_func_start(c->model, to->addr);
 }
 
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Notes where the calls return to that @blocks end in. */
+static void note_calls(struct calls *c, const struct trace_blocks *blocks)
+{
+	free(c->behind);
+	c->n_behind = 0;
+	c->behind = calloc(blocks->n + 1, sizeof(*c->behind));
+	if (!c->behind)
+		abort();
+	for (uint32_t i = TRACE_FIRST_BLOCK; i < blocks->n; i++) {
+		const struct tblock *b = &blocks->at[i];
+
+		if (b->kind == LAST_CALL || b->kind == LAST_CALL_IND)
+			c->behind[c->n_behind++] = b->end;
+	}
+	qsort(c->behind, c->n_behind, sizeof(*c->behind), by_address);
+}
+
+/* Whether a ret that leads to @to, in the module, is one from a call, or to a function's begin. */
+static bool is_return(const struct calls *c, const struct tblock *to)
+{
+	return model_text_func_start(c->model, to->addr) ||
+	       bsearch(&to->addr, c->behind, c->n_behind, sizeof(to->addr), by_address);
+}
+
 /* The event of the block that @s starts from, once its end is known. */
 static struct event event_of(const struct calls *c, const struct flow_step *s)
 {
@@ -182,6 +226,8 @@ static struct event event_of(const struct calls *c, const struct flow_step *s)
 		e.kind = EVENT_TAIL;
 		return e;
 	}
+	if (b->kind == LAST_RET && inside && !is_return(c, s->to))
+		return e;
 	if (b->kind == LAST_RET) {
 		e.kind = EVENT_RET;
 		e.addr = c->model->funcs[b->func].addr;
@@ -203,6 +249,10 @@ static struct event event_of(const struct calls *c, const struct flow_step *s)
 	} else {
 		slot = direct ? s->slot : module_slot_at(c->module, b->slot);
 		e.name = slot ? slot->name : NULL;
+		e.handed = b->kind == LAST_CALL_IND && !e.name && s->to && s->jumped &&
+			   model_text_func_start(c->model, s->to->addr);
+		if (e.handed)
+			e.target = s->to->addr;
 	}
 	if (e.kind == EVENT_TAIL && e.inside && model_text_func_at(c->model, e.target) == b->func &&
 	    !model_text_tail_to_self(c->model, b->last, e.target))
@@ -314,6 +364,7 @@ int main(int argc, char **argv)
 		}
 		flow_mark_plt(&blocks, &module);
 		blocks_assign(&blocks, &model);
+		note_calls(&calls, &blocks);
 		calls.blocks = &blocks;
 		flow_run(&reader, &blocks, &module, &hooks, &calls, &counts);
 		calls.n_unknown += calls.open;
@@ -328,6 +379,7 @@ int main(int argc, char **argv)
 	free(threads);
 	free(calls.queue);
 	free(calls.place);
+	free(calls.behind);
 	module_close(&module);
 	model_text_close(&model);
 	return ferror(stdout) || fflush(stdout) ? 1 : 0;

@@ -167,6 +167,8 @@ void flow_run(struct trace_reader *reader, const struct trace_blocks *blocks,
 		else if (record == TRACE_OUTSIDE && !f->next.outside) {
 			f->next.outside = true;
 			f->counts->calls_outside++;
+		} else if (record == TRACE_JUMPED) {
+			f->next.jumped = true;
 		} else if (record == TRACE_SIGRETURN) {
 			f->next.outside = true;
 			finish(f, NULL);

@@ -17,6 +17,7 @@ struct flow_step {
 	uint64_t pushed; /* @from ends in a call: where that wrote its return address */
 	bool plt;	 /* a PLT stub was gone through */
 	bool outside;	 /* other modules ran in between */
+	bool jumped;	 /* these jumped to @to, with no call of theirs open */
 	bool cut;	 /* @from was left before its last instruction */
 	int resumed;	 /* >= 0: @from was interrupted; the number that the interrupt hook got */
 	bool own;	 /* false: an ancestor ran @from, before the fork that made this thread */

@@ -14,5 +14,6 @@ function name(hex,   i, v, best) {
 }
 NR == FNR { if ($2 ~ /[tT]/) { start[n] = value($1); symbol[n++] = $3 }; next }
 $2 == "ret" { print $1, $2, name($4); next }
+$6 == "handed" { split($7, t, ":"); print $1, $2, name($4), "- handed", name(t[2]); next }
 $5 == "-" { print $1, $2, name($4), $6; next }
 { split($5, t, ":"); print $1, $2, name($4), name(t[2]) }

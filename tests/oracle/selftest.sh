@@ -105,6 +105,42 @@ timeout 60 qemu-x86_64 -plugin "$tools/blocktrace.so,dir=storm.trace" ./storm ||
 read -r signals heights < <(sed -nE '1s/.* signals ([0-9]+) .* heights ([0-9]+) .*/\1 \2/p' result)
 [ "$signals" -ge 500 ] && [ "$heights" -ge 10000 ] || fail "signals: $(cat result)"
 
+# Untraced code that jumps to a function of the module is told apart from code that calls it, and a
+# ret that goes to a handler from one that returns.
+mkdir hands.trace
+${CC:-cc} -O1 -DLIBRARY -shared -fPIC -o libhands.so "$here/hands.c"
+${CC:-cc} -O1 -o hands "$here/hands.c" -L. -lhands -Wl,-rpath,"$PWD"
+timeout 60 qemu-x86_64 -plugin "$tools/blocktrace.so,dir=hands.trace" ./hands || fail "hands: exit $?"
+"$pugmark" cfg hands --export hands.model
+"$tools/calls" hands.model hands hands.trace >hands.events 2>counts
+nm -n hands >hands.names
+awk -f "$here/names.awk" hands.names hands.events >hands.named
+sed -n '/handed/,/ret main/p' hands.named >found
+cat >expected <<-'END'
+	0 call main - handed ours
+	0 ret ours
+	0 call main
+	0 ret ours
+	0 call main
+	0 ret ours
+	0 call main catches
+	0 call catches raises
+	0 ret catches
+	0 ret main
+END
+sed -i 's/ *$//' found
+diff -u expected found || fail "calls prints something else of code that hands a call on"
+# Either is right of a call that was handed on, and nothing else.
+sed 's/ - handed / /' hands.events >itself
+sed 's/ - handed .*/ -/' hands.events >left
+for told in itself left; do
+	"$tools/compare" hands.events $told >result || fail "compare: $(cat result)"
+done
+for wrong in 's/ - handed .*/ hands:1/' 's/ - handed .*/ - free/' '/ handed /d' '/ handed /{s/ - handed / /;p}'; do
+	sed "$wrong" hands.events >other
+	! "$tools/compare" hands.events other >result || fail "compare does not see $wrong"
+done
+
 # compare: each line left out, doubled or changed is a difference; other ids and orders are none.
 "$tools/compare" events events >result || fail "compare: $(cat result)"
 # Interleaved in another way, with other ids and with entries.

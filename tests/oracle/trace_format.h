@@ -27,6 +27,10 @@ enum trace_mark {
 	TRACE_OUTSIDE = 1,   /* at least one block outside the module ran here */
 	TRACE_SIGNAL = 2,    /* the next block is the first of a registered signal handler */
 	TRACE_SIGRETURN = 3, /* rt_sigreturn: the interrupted code goes on */
+	/* The next block was jumped to from outside the module, by code that has as many calls open
+	 * as when the module was left: what it pops is a return address of the module's own call.
+	 */
+	TRACE_JUMPED = 4,
 	TRACE_FIRST_BLOCK = 8,
 };
 
