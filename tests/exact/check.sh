@@ -68,6 +68,8 @@ packed_calls same quick
 relative_vtables same quick
 packed_records same quick
 leaves same quick
+thread_ends same quick
+thread_ends_deeper same quick
 LIST
 }
 

@@ -13,7 +13,7 @@ STATIC_HOSTS := $(addprefix $(BUILD)/oracle/,$(if $(call has_archive,liblua5.4),
 # where these are installed.
 WEAK_HOSTS := $(addprefix $(BUILD)/oracle/,offsets offsets_place offsets_fixed packed packed_calls)
 CLANGXX := $(firstword $(shell command -v clang++ clang++-14))
-ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(BUILD)/oracle/leaves $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
+ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(BUILD)/oracle/leaves $(BUILD)/oracle/thread_ends $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
 		$(if $(shell command -v fpc),$(BUILD)/oracle/packed_records)
 $(BUILD)/oracle/offsets: WEAK_FLAGS := -DFROM=1
 $(BUILD)/oracle/offsets_place: WEAK_FLAGS := -DFROM=2
@@ -37,6 +37,11 @@ $(BUILD)/oracle/leaves: tests/oracle/hosts/leaves.c
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) -std=gnu17 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-format -Wno-format-extra-args -o $@ $<
+
+$(BUILD)/oracle/thread_ends: tests/oracle/hosts/thread_ends.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(HOST_CFLAGS) -o $@ $< -pthread
 
 $(BUILD)/oracle/relative_vtables: tests/oracle/hosts/relative_vtables.cc
 	@mkdir -p $(@D)
