@@ -55,14 +55,35 @@ static bool only_shows_after(const struct parser *p, const struct frame *f,
 	       shows_first(p, f->module, pugmark_node_next(call), ends);
 }
 
+/* Whether the frame may still be in a call that leaves the module and does not come back before it
+ * returns: the parser goes on behind such a call at once. */
+static bool may_be_in_leaf(const struct silence *s)
+{
+	const struct frame *f = s->frame;
+	return !s->behind && node_at(s->p, f->module, f->node)->kind == PUGMARK_NODE_KIND_LEAF;
+}
+
+/* The call that the frame is in, or in or right behind as the last thing that showed; NULL: none.
+ */
+static const struct pugmark_plan_node *call_in(const struct silence *s)
+{
+	if (s->call || !may_be_in_leaf(s))
+		return s->call;
+	const struct pugmark_plan_node *leaf = node_at(s->p, s->frame->module, s->frame->node);
+	return s->decision == pugmark_node_next(leaf) ? leaf : NULL;
+}
+
 bool parser_call_is_last(const struct parser *p, uint32_t top, uint32_t n)
 {
 	struct silence s;
 	bool ends = true;
 	for (uint32_t level = top; ends && level-- > 0;) {
-		if (!silence_in(&s, p, level) || (level + 1 == top && !s.call))
+		if (!silence_in(&s, p, level))
 			return false;
-		const struct pugmark_plan_node *call = s.call ? s.call : s.behind;
+		const struct pugmark_plan_node *call = call_in(&s);
+		if (!call && (level + 1 == top || !s.behind))
+			return false;
+		call = call ? call : s.behind;
 		if (call->flags & PUGMARK_NODE_NORETURN)
 			return true;
 		if (!only_shows_after(p, s.frame, call, &ends) ||
@@ -70,14 +91,6 @@ bool parser_call_is_last(const struct parser *p, uint32_t top, uint32_t n)
 			return false;
 	}
 	return true;
-}
-
-/* Whether the frame may still be in a call that leaves the module and does not come back before it
- * returns: the parser goes on behind such a call at once. */
-static bool may_be_in_leaf(const struct silence *s)
-{
-	const struct frame *f = s->frame;
-	return !s->behind && node_at(s->p, f->module, f->node)->kind == PUGMARK_NODE_KIND_LEAF;
 }
 
 /* Decisions that silence leads to in one function. */
