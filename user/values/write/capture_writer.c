@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* capture_writer.c: records of the ring, sorted by task, and whole segments appended to the file.
- * Ranges of bytes come before the record that they belong to. The numbers in records of the ring
- * tell where one found it full. */
+/* capture_writer.c: records of the ring, sorted by task, become segments. The numbers in records of
+ * the ring tell where one found it full. What else is done on the way: notes are decoded
+ * (capture_notes.h), ranges of bytes wait for their record (capture_ranges.h), what must not be
+ * kept is taken away (redaction.h), and segments go to the file (segments_out.h). */
 #include "user/values/write/capture_writer.h"
 
-#include "offline/base/codec.h"
-#include "offline/base/write_all.h"
-#include "offline/log/segment.h"
+#include "offline/base/varint.h"
 #include "offline/capture/capture_code.h"
+#include "offline/capture/capture_ring.h"
 #include "offline/capture/channels.h"
-#include "offline/capture/syscalls.h"
+#include "offline/log/segment.h"
 #include "user/values/clock/clock_record.h"
+#include "user/values/write/capture_notes.h"
+#include "user/values/write/capture_ranges.h"
+#include "user/values/write/segments_out.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include "offline/capture/capture_ring.h"
-#include <stdio.h>
-#include <sys/mman.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
-#include <zlib.h>
-
-/* A record must fit into a segment: of bytes beyond that the address and the number are kept. */
-enum { RECORD_MAX_BYTES = 12 << 20 };
-
-/* The bytes of a range are in the memory of the ring, which is so until the end of their batch. If
- * their record has not come by then they are copied. */
-#define IN_RING SIZE_MAX
 
 struct capture_task {
 	uint32_t task;
@@ -38,14 +29,11 @@ struct capture_task {
 	uint64_t checked;     /* how many could have had a hash */
 	uint64_t first_ns, last_ns;
 	struct capture_encoder *encoder;
-	struct capture_range *ranges; /* that have come before their record */
-	size_t *offs;		      /* of each range: its bytes in `bytes`, or IN_RING */
-	uint32_t n_ranges, cap_ranges;
-	struct bytes bytes;
-	struct capture off; /* where it lost the processor */
-	bool is_off;	    /* and has not got it back */
-	bool shown;	    /* the content of the next system call may be kept */
-	bool ended;	    /* its last record is its END */
+	struct capture_ranges ranges; /* that have come before their record */
+	struct capture off;	      /* where it lost the processor */
+	bool is_off;		      /* and has not got it back */
+	bool shown;		      /* the content of the next system call may be kept */
+	bool ended;		      /* its last record is its END */
 	struct clock_asked asked;
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
@@ -54,17 +42,13 @@ struct capture_task {
 };
 
 struct capture_writer {
-	/* Of the tasks, while a record is taken, which may ask for a file; and, below it, of the
-	 * segments on disk, which keep what is seen of that file. */
-	pthread_mutex_t lock, segments;
-	int fd;
-	atomic_int err; /* also of who waits for the end */
+	/* Of the tasks, while a record is taken, which may ask for a file. What is seen of that
+	 * file goes to the segments meanwhile, which have a lock of their own, below. */
+	pthread_mutex_t lock;
+	struct segments_out *out;
 	uint32_t check_every;
-	uint64_t off, records;
-	uint64_t lost, lost_told; /* captures that the ring had no room for; by their numbers */
-	uint32_t n_segments;
-	struct codec *codec, *hurried; /* of the start and files; of records, beside what runs */
-	struct bytes stored;
+	uint64_t records;
+	uint64_t lost, lost_told;    /* captures that the ring had no room for; by their numbers */
 	struct capture_task **tasks; /* by number */
 	uint32_t n_tasks;
 	uint32_t (*file_of)(void *ctx, const struct mapped_file *file);
@@ -77,28 +61,22 @@ struct capture_writer {
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
 			struct pugmark_diag *diag)
 {
-	struct capture_writer *w = fd < 0 ? NULL : calloc(1, sizeof(*w));
+	struct capture_writer *w = NULL;
 	int err = fd < 0 ? fd : -ENOMEM;
 
-	if (w && (w->codec = codec_new()) && (w->hurried = codec_new()) &&
-	    (w->opened = opened_files_new()))
-		err = 0;
+	if (fd >= 0 && (w = calloc(1, sizeof(*w))) && (w->opened = opened_files_new()))
+		err = segments_out_open(fd, &w->out);
+	else if (fd >= 0)
+		close(fd);
 	if (err) {
-		if (w) {
-			codec_free(w->codec);
-			codec_free(w->hurried);
-		}
+		if (w)
+			opened_files_free(w->opened);
 		free(w);
-		if (fd >= 0)
-			close(fd);
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 					"making the file `captures`: %s", strerror(-err));
 	}
-	codec_hurry(w->hurried);
 	w->check_every = check_every;
-	w->fd = fd;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_mutex_init(&w->segments, NULL);
 	*out = w;
 	return 0;
 }
@@ -115,46 +93,7 @@ void capture_writer_clocks(struct capture_writer *w, const struct clock_calls *c
 
 static void fail(struct capture_writer *w, int err)
 {
-	if (!w->err)
-		w->err = err;
-}
-
-static void append_locked(struct capture_writer *w, struct segment_header *h,
-			  const uint8_t *payload)
-{
-	struct bytes *b = &w->stored;
-
-	b->len = 0;
-	if (w->err)
-		return;
-	if (!bytes_reserve(b, SEGMENT_HEADER_BYTES + codec_bound(h->raw_bytes))) {
-		fail(w, -ENOMEM);
-		return;
-	}
-	bool beside = h->kind == CAPTURE_SEGMENT_RECORDS || h->kind == CAPTURE_SEGMENT_CHANNELS;
-	h->stored_bytes = codec_compress(beside ? w->hurried : w->codec, payload, h->raw_bytes,
-					 b->data + SEGMENT_HEADER_BYTES, &h->codec);
-	h->crc = crc32(0, b->data + SEGMENT_HEADER_BYTES, h->stored_bytes);
-	h->number = w->n_segments;
-	segment_header_write(h, b->data);
-	size_t len = SEGMENT_HEADER_BYTES + h->stored_bytes;
-	int err = pwrite_all(w->fd, b->data, len, w->off);
-	if (err) {
-		fail(w, err);
-		/* Nothing follows. A part of it that stays the reader takes for cut short. */
-		while (ftruncate(w->fd, w->off) && errno == EINTR)
-			;
-		return;
-	}
-	w->off += len;
-	w->n_segments++;
-}
-
-static void append(struct capture_writer *w, struct segment_header *h, const uint8_t *payload)
-{
-	pthread_mutex_lock(&w->segments);
-	append_locked(w, h, payload);
-	pthread_mutex_unlock(&w->segments);
+	segments_out_fail(w->out, err);
 }
 
 static struct capture_task *task_of(struct capture_writer *w, uint32_t task)
@@ -195,7 +134,7 @@ static void finish_channels(struct capture_writer *w, struct capture_task *t)
 	if (t->channels.failed)
 		fail(w, -ENOMEM);
 	else if (h.n)
-		append(w, &h, t->channels.data);
+		segments_out_append(w->out, &h, t->channels.data);
 	t->channels_before += t->n_channels;
 	t->n_channels = 0;
 	t->channels.len = 0;
@@ -228,7 +167,7 @@ static void finish_segment(struct capture_writer *w, struct capture_task *t)
 	const uint8_t *payload = capture_encoder_finish(t->encoder, &h.raw_bytes);
 	t->records += h.n;
 	if (payload)
-		append(w, &h, payload);
+		segments_out_append(w->out, &h, payload);
 	else
 		fail(w, -ENOMEM);
 }
@@ -268,8 +207,7 @@ static void add_lost(struct capture_writer *w, struct capture_task *t, uint64_t 
 		.lost = n,
 	};
 
-	t->n_ranges = 0;
-	t->bytes.len = 0;
+	capture_ranges_forget(&t->ranges);
 	t->shown = false; /* what said so may have been of a call that is lost */
 	add_record(w, t, &lost);
 	uint64_t last = t->last_channel.order > order ? t->last_channel.order : order;
@@ -292,41 +230,7 @@ static void take_range(struct capture_writer *w, struct capture_task *t,
 {
 	note_lost(w, t, r->number, 0, t->last_ns);
 	t->ring_number = r->number + 1;
-	if (t->n_ranges == t->cap_ranges) {
-		uint32_t cap = t->cap_ranges ? 2 * t->cap_ranges : 16;
-		struct capture_range *ranges = realloc(t->ranges, cap * sizeof(*ranges));
-
-		if (ranges)
-			t->ranges = ranges;
-		size_t *offs = realloc(t->offs, cap * sizeof(*offs));
-		if (offs)
-			t->offs = offs;
-		if (!ranges || !offs) {
-			fail(w, -ENOMEM);
-			return;
-		}
-		t->cap_ranges = cap;
-	}
-	bool unread = r->unread || t->bytes.len + r->len > RECORD_MAX_BYTES;
-	t->offs[t->n_ranges] = IN_RING;
-	t->ranges[t->n_ranges++] = (struct capture_range){
-		.addr = r->addr, .len = r->len, .unread = unread, .bytes = r->data};
-}
-
-/* The ring's bytes go: the record that the ranges belong to comes later. */
-static void keep_ranges(struct capture_writer *w, struct capture_task *t)
-{
-	for (uint32_t i = 0; i < t->n_ranges; i++) {
-		struct capture_range *r = &t->ranges[i];
-
-		if (t->offs[i] != IN_RING)
-			continue;
-		t->offs[i] = t->bytes.len;
-		if (!r->unread)
-			bytes_put(&t->bytes, r->bytes, r->len);
-		r->unread |= t->bytes.failed; /* then they are not there */
-	}
-	if (t->bytes.failed)
+	if (capture_ranges_take(&t->ranges, r))
 		fail(w, -ENOMEM);
 }
 
@@ -338,170 +242,27 @@ static void take_name(struct capture_writer *w, struct capture_task *t,
 	t->shown = !redaction_hides(&w->redaction, name);
 }
 
-/* Whether more may be in the range of number @i than the kernel has written: what lies beside that
- * is the program's own. */
-static bool holds_more(const struct capture_task *t, const struct capture *c, uint32_t i)
-{
-	bool peer;
-
-	if (!syscall_reads_beside(c->nr, &peer))
-		return false;
-	/* Behind a struct msghdr its name comes first. */
-	return !peer || (c->nr == SYS_recvmsg ? i == 1 : t->ranges[i].addr == c->args[4]);
-}
-
-/* Takes away what must not be kept, or what may have been made of it. */
-static void redact(struct capture_task *t, struct capture *c)
-{
-	enum { ERROR_MOST = 4095 };
-
-	if (c->kind == CAPTURE_KERNEL) {
-		bool hidden = syscall_content(c->nr) && !t->shown;
-
-		for (uint32_t i = 0; i < t->n_ranges; i++)
-			t->ranges[i].unread |= hidden || holds_more(t, c, i);
-	} else if (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER ||
-		   c->kind == CAPTURE_END) {
-		c->known = 0;
-		c->has_hash = false; /* of registers that hold it, perhaps */
-		c->n_ranges = 0;
-	} else if (c->kind == CAPTURE_SIGNAL) {
-		c->known = 0;
-		c->n_ranges = 0;
-	} else if (c->kind == CAPTURE_SWITCH) {
-		c->known = 0; /* the place is kept: ip and sp */
-		c->n_surroundings = 0;
-	}
-	/* Its result is rax of what was interrupted, unless that was a call that has failed. */
-	if (c->kind == CAPTURE_KERNEL && c->nr == SYS_rt_sigreturn) {
-		c->result = c->result < 0 && c->result >= -ERROR_MOST ? c->result : 0;
-		memset(c->args, 0, sizeof(c->args));
-	}
-}
-
-static void take_registers(const struct capture_note *n, struct capture *c)
-{
-	memcpy(c->regs, n->words, sizeof(c->regs));
-	c->flags = n->words[16];
-	c->known = CAPTURE_ALL_KNOWN;
-}
-
-static void take_surroundings(const struct capture_note *n, struct capture *c)
-{
-	if (n->n_words < SWITCH_WORDS + SURROUNDINGS_SUMS)
-		return;
-	memcpy(c->surroundings, n->words + SWITCH_WORDS, sizeof(c->surroundings));
-	c->n_surroundings = SURROUNDINGS;
-}
-
-static void take_result(struct capture_writer *w, struct capture_task *t,
-			const struct capture_note *n, struct capture *c)
-{
-	c->regs[0] = n->words[0];
-	c->regs[2] = n->words[1];
-	c->known = n->words[3] & (1 << 0 | 1 << 2);
-	c->hash = n->words[2];
-	c->has_hash = t->checked++ % w->check_every == 0;
-}
-
-static void take_channel(struct capture_writer *w, struct capture_task *t,
-			 const struct capture_note *n, const struct capture *c)
-{
-	struct channel_note notes[2];
-	struct capture_channel channel;
-	bool told = n->n_words >= CHANNEL_WORDS + sizeof(channel) / sizeof(*n->words);
-
-	if (told)
-		memcpy(&channel, n->words + CHANNEL_WORDS, sizeof(channel));
-	uint32_t more = channel_notes_of(c, told ? &channel : NULL, notes);
-	for (uint32_t i = 0; i < more; i++)
-		add_channel(w, t, &notes[i]);
-}
-
-/* As stat() tells the number that the kernel has for it. */
-static dev_t device_of(uint64_t number)
-{
-	return makedev(number >> 20, number & 0xfffff);
-}
-
 static void take_kernel(struct capture_writer *w, struct capture_task *t,
 			const struct capture_note *n, struct capture *c)
 {
-	c->nr = n->words[0];
-	c->result = (int64_t)n->words[1];
-	memcpy(c->args, n->words + 2, sizeof(c->args));
-	c->entered = n->n_words > 10 ? n->words[10] : 0;
+	struct channel_note channels[2];
+	struct mapped_file file;
 	bool returns = c->nr == SYS_rt_sigreturn; /* to there */
+
 	if (clock_calls_in_copy(&w->clocks, n->ip) && !returns)
 		t->asked = (struct clock_asked){true, c->nr, {c->args[0], c->args[1]}};
-	take_channel(w, t, n, c);
+	uint32_t n_channels = capture_note_channels(n, c, channels);
+	for (uint32_t i = 0; i < n_channels; i++)
+		add_channel(w, t, &channels[i]);
 	opened_files_note(w->opened, n->pid, c);
-	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
-		       (c->result > 0 || c->result < -4095);
-	if (!of_file)
+	if (!capture_note_mapped(n, c, &file))
 		return;
 	c->map_file = CAPTURE_UNKNOWN;
-	if (w->redaction.n && !t->shown)
+	if (!redaction_shows_mapped(&w->redaction, t->shown))
 		return;
-	struct mapped_file file = {
-		.pid = n->pid,
-		.addr = (uint64_t)c->result,
-		.len = c->args[1],
-		.off = c->args[5],
-		.time_ns = n->time_ns,
-		.inode = n->n_words > 8 ? n->words[8] : 0,
-		.size = n->n_words > 9 ? n->words[9] : 0,
-		.device = n->n_words == CHANNEL_WORDS + 1 ? device_of(n->words[CHANNEL_WORDS]) : 0};
 	opened_files_find(w->opened, (int)c->args[4], &file);
 	if (w->file_of)
 		c->map_file = w->file_of(w->file_ctx, &file);
-}
-
-/* The address that a record tells. Code that we have placed beside the vDSO (clock_calls.h) stands
- * for the vDSO: of a task in there the vDSO's first byte is told. Where a signal or a switch finds
- * the task after the record of its call, before it has returned, the second byte is told. */
-static uint64_t ip_told(const struct capture_writer *w, const struct capture_task *t,
-			const struct capture_note *n)
-{
-	bool found = n->kind == RING_CAPTURE_SIGNAL || n->kind == RING_CAPTURE_SWITCH;
-	bool over = found && (t->asked.waits || clock_calls_over(&w->clocks, n->ip));
-
-	return clock_calls_in(&w->clocks, n->ip) ? w->clocks.image + over : n->ip;
-}
-
-/* What every kind has. Its registers and arguments are those that its kind sets: to clear a whole
- * struct capture would take as long as the rest. */
-static void note_begins(const struct capture_writer *w, const struct capture_task *t,
-			const struct capture_note *n, struct capture *c)
-{
-	c->kind = n->kind;
-	c->has_hash = false;
-	c->hash = 0;
-	c->known = 0;
-	c->place = n->place;
-	c->map_file = CAPTURE_NONE;
-	c->entered = 0;
-	c->n_surroundings = 0;
-	c->order = n->order;
-	c->time_ns = n->time_ns;
-	c->ip = ip_told(w, t, n);
-	c->sp = n->sp;
-}
-
-/* The ranges that have come belong to @c. */
-static void give_ranges(struct capture_task *t, struct capture *c)
-{
-	for (uint32_t i = 0; i < t->n_ranges; i++)
-		if (t->offs[i] != IN_RING)
-			t->ranges[i].bytes = t->bytes.data + t->offs[i];
-	c->ranges = t->ranges;
-	c->n_ranges = t->n_ranges;
-}
-
-static void forget_ranges(struct capture_task *t)
-{
-	t->n_ranges = 0;
-	t->bytes.len = 0;
 }
 
 /* It has the processor again. @on: what was written by then is told; else the ranges that have come
@@ -512,10 +273,10 @@ static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_
 	t->off.n_ranges = 0;
 	t->is_off = false;
 	if (on)
-		give_ranges(t, &t->off);
+		capture_ranges_give(&t->ranges, &t->off);
 	add_record(w, t, &t->off);
 	if (on)
-		forget_ranges(t);
+		capture_ranges_forget(&t->ranges);
 }
 
 static void take_note(struct capture_writer *w, struct capture_task *t,
@@ -523,7 +284,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 {
 	struct capture c;
 
-	note_begins(w, t, n, &c);
+	capture_note_decode(n, &w->clocks, t->asked.waits, &c);
 	note_lost(w, t, n->number, n->order, n->time_ns);
 	t->ring_number = n->number + 1;
 	t->ended = n->kind == RING_CAPTURE_END;
@@ -531,45 +292,19 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		add_switch(w, t, n->order, n->kind == RING_CAPTURE_ON);
 	if (n->kind == RING_CAPTURE_ON)
 		return;
-	give_ranges(t, &c);
-	switch (n->kind) {
-	case RING_CAPTURE_ENTER:
-		take_registers(n, &c);
-		break;
-	case RING_CAPTURE_END: /* in that call it executes nothing */
-		take_registers(n, &c);
-		c.order = n->n_words > 17 && n->words[17] ? n->words[17] : c.order;
-		break;
-	case RING_CAPTURE_SIGNAL:
-		take_registers(n, &c);
-		c.signal = n->words[17];
-		c.handler = n->words[18];
-		break;
-	case RING_CAPTURE_SWITCH:
-		take_registers(n, &c);
-		c.trapped = n->words[17];
-		take_surroundings(n, &c);
-		c.entered = n->order;
-		if (w->redaction.n)
-			redact(t, &c);
+	capture_ranges_give(&t->ranges, &c);
+	if (n->kind == RING_CAPTURE_RESULT)
+		c.has_hash = t->checked++ % w->check_every == 0;
+	else if (n->kind == RING_CAPTURE_KERNEL)
+		take_kernel(w, t, n, &c);
+	redaction_apply(&w->redaction, t->shown, t->ranges.ranges, &c);
+	if (n->kind == RING_CAPTURE_SWITCH) {
 		t->off = c;
 		t->is_off = true;
 		return;
-	case RING_CAPTURE_RESULT:
-		take_result(w, t, n, &c);
-		break;
-	case RING_CAPTURE_INSN:
-		memcpy(c.regs, n->words, 4 * sizeof(*c.regs));
-		c.flags = n->words[4];
-		break;
-	case RING_CAPTURE_KERNEL:
-		take_kernel(w, t, n, &c);
-		break;
 	}
-	if (w->redaction.n)
-		redact(t, &c);
 	add_record(w, t, &c);
-	forget_ranges(t);
+	capture_ranges_forget(&t->ranges);
 	t->shown = false;
 }
 
@@ -611,41 +346,13 @@ void capture_writer_end(struct capture_writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* How many words are looked at whatever the record says of them. */
-static uint32_t words_of(uint32_t kind)
-{
-	static const uint8_t words[] = {
-		[RING_CAPTURE_ENTER] = 17,  [RING_CAPTURE_RESULT] = 4, [RING_CAPTURE_KERNEL] = 8,
-		[RING_CAPTURE_SIGNAL] = 19, [RING_CAPTURE_INSN] = 5,   [RING_CAPTURE_END] = 17,
-		[RING_CAPTURE_SWITCH] = 18,
-	};
-
-	return kind < sizeof(words) ? words[kind] : 0;
-}
-
-/* Whether all that is looked at lies in the @len bytes of the ring. */
-static bool is_whole(const struct capture_note *n, size_t len)
-{
-	const size_t head = offsetof(struct capture_note, words);
-
-	return len >= head && n->n_words >= words_of(n->kind) &&
-	       (len - head) / sizeof(*n->words) >= n->n_words;
-}
-
-static bool is_whole_range(const struct capture_bytes *r, size_t len)
-{
-	const size_t head = offsetof(struct capture_bytes, data);
-
-	return len >= head && (r->unread || r->len <= len - head);
-}
-
 static void take_record(struct capture_writer *w, struct capture_task *t, const void *record,
 			size_t len)
 {
 	const struct capture_note *n = record;
 
 	if (n->kind == RING_CAPTURE_RANGE || n->kind == RING_CAPTURE_NAME) {
-		if (!is_whole_range(record, len))
+		if (!capture_bytes_whole(record, len))
 			return; /* the number of the next one tells */
 		if (n->kind == RING_CAPTURE_NAME)
 			take_name(w, t, record);
@@ -657,12 +364,7 @@ static void take_record(struct capture_writer *w, struct capture_task *t, const 
 	} else {
 		struct capture_note cut;
 
-		if (!is_whole(n, len)) {
-			memset(&cut, 0, sizeof(cut));
-			memcpy(&cut, record, len < sizeof(cut) ? len : sizeof(cut));
-			n = &cut;
-		}
-		take_note(w, t, n);
+		take_note(w, t, capture_note_whole(record, len, &cut));
 	}
 }
 
@@ -688,7 +390,8 @@ static void take_batch(struct capture_writer *w, struct capture_task *t, const c
 			break;
 		take_record(w, t, records + at, bytes);
 	}
-	keep_ranges(w, t);
+	if (capture_ranges_keep(&t->ranges))
+		fail(w, -ENOMEM);
 }
 
 int capture_writer_ring(void *writer, void *record, size_t len)
@@ -706,7 +409,8 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 		take_batch(w, t, (const char *)b->data, len - head);
 	else {
 		take_record(w, t, record, len);
-		keep_ranges(w, t);
+		if (capture_ranges_keep(&t->ranges))
+			fail(w, -ENOMEM);
 	}
 	return 0;
 }
@@ -717,7 +421,7 @@ static void write_bytes(struct capture_writer *w, uint8_t kind, uint32_t task, u
 	struct segment_header h = {
 		.kind = kind, .task = task, .first_event = off, .n = 1, .raw_bytes = len};
 
-	append(w, &h, bytes);
+	segments_out_append(w->out, &h, bytes);
 }
 
 void capture_writer_pages(struct capture_writer *w, uint64_t addr, const uint8_t *bytes,
@@ -734,7 +438,8 @@ void capture_writer_file(struct capture_writer *w, uint32_t file, uint64_t off,
 
 void capture_writer_table(struct capture_writer *w, const char *json, size_t len)
 {
-	write_bytes(w, CAPTURE_SEGMENT_TABLE, 0, w->n_segments, (const uint8_t *)json, len);
+	write_bytes(w, CAPTURE_SEGMENT_TABLE, 0, segments_out_count(w->out), (const uint8_t *)json,
+		    len);
 }
 
 void capture_writer_resolve(struct capture_writer *w,
@@ -758,7 +463,7 @@ void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t ag
 
 int capture_writer_error(const struct capture_writer *w)
 {
-	return w->err;
+	return segments_out_error(w->out);
 }
 
 void capture_writer_lost(struct capture_writer *w, uint64_t n)
@@ -785,26 +490,15 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 		finish_channels(w, t);
 		bytes_deinit(&t->channels);
 		capture_encoder_free(t->encoder);
-		free(t->ranges);
-		free(t->offs);
-		bytes_deinit(&t->bytes);
+		capture_ranges_deinit(&t->ranges);
 		free(t);
 	}
-	if (!w->err && fsync(w->fd))
-		fail(w, -errno);
-	close(w->fd);
 	if (records)
 		*records = w->records;
-	if (bytes)
-		*bytes = w->off;
 	free(w->tasks);
 	opened_files_free(w->opened);
-	codec_free(w->codec);
-	codec_free(w->hurried);
-	bytes_deinit(&w->stored);
 	pthread_mutex_destroy(&w->lock);
-	pthread_mutex_destroy(&w->segments);
-	int err = w->err;
+	int err = segments_out_close(w->out, bytes);
 	free(w);
 	return err;
 }

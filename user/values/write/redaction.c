@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* redaction.c: see redaction.h. */
+/* redaction.c: see redaction.h. The first half says which descriptors and files are hidden, the
+ * second what is then taken away from a record. */
 #include "user/values/write/redaction.h"
+
+#include "offline/capture/syscalls.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 static bool is_number(const char *word)
 {
@@ -58,4 +62,62 @@ bool redaction_hides(const struct redaction *redaction, const struct capture_byt
 		    strtoul(redaction->words[i], NULL, 10) == (uint32_t)name->addr)
 			return true;
 	return redaction_hides_path(redaction, path);
+}
+
+bool redaction_shows_mapped(const struct redaction *redaction, bool shown)
+{
+	return !redaction->n || shown;
+}
+
+/* Whether more may be in the range of number @i than the kernel has written: what lies beside that
+ * is the program's own. */
+static bool holds_more(const struct capture *c, uint32_t i)
+{
+	bool peer;
+
+	if (!syscall_reads_beside(c->nr, &peer))
+		return false;
+	/* Behind a struct msghdr its name comes first. */
+	return !peer || (c->nr == SYS_recvmsg ? i == 1 : c->ranges[i].addr == c->args[4]);
+}
+
+static void hide_of_call(struct capture *c, bool shown, struct capture_range *ranges)
+{
+	enum { ERROR_MOST = 4095 };
+	bool hidden = syscall_content(c->nr) && !shown;
+
+	for (uint32_t i = 0; i < c->n_ranges; i++)
+		ranges[i].unread |= hidden || holds_more(c, i);
+	/* Its result is rax of what was interrupted, unless that was a call that has failed. */
+	if (c->nr == SYS_rt_sigreturn) {
+		c->result = c->result < 0 && c->result >= -ERROR_MOST ? c->result : 0;
+		memset(c->args, 0, sizeof(c->args));
+	}
+}
+
+void redaction_apply(const struct redaction *redaction, bool shown, struct capture_range *ranges,
+		     struct capture *c)
+{
+	if (!redaction->n)
+		return;
+	switch (c->kind) {
+	case CAPTURE_KERNEL:
+		hide_of_call(c, shown, ranges);
+		break;
+	case CAPTURE_RESULT:
+	case CAPTURE_ENTER:
+	case CAPTURE_END:
+		c->known = 0;
+		c->has_hash = false; /* of registers that hold it, perhaps */
+		c->n_ranges = 0;
+		break;
+	case CAPTURE_SIGNAL:
+		c->known = 0;
+		c->n_ranges = 0;
+		break;
+	case CAPTURE_SWITCH:
+		c->known = 0; /* the place is kept: ip and sp */
+		c->n_surroundings = 0;
+		break;
+	}
 }
