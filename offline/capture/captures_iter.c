@@ -100,6 +100,13 @@ static bool place_of(const struct captures *c, struct capture *r)
 	return true;
 }
 
+/* A file that the table does not have: it may be of a moment before that file was mapped. */
+static void file_of(const struct captures *c, struct capture *r)
+{
+	if (r->map_file < CAPTURE_UNKNOWN && r->map_file >= c->n_files)
+		r->map_file = CAPTURE_UNKNOWN;
+}
+
 int captures_next(struct captures_iter *it, struct capture *out)
 {
 	for (;;) {
@@ -109,6 +116,7 @@ int captures_next(struct captures_iter *it, struct capture *out)
 		if (got > 0 && !place_of(it->captures, out))
 			got = -EBADMSG;
 		if (got > 0) {
+			file_of(it->captures, out);
 			out->number = it->number++;
 			it->order = out->order;
 			it->time_ns = out->time_ns;
