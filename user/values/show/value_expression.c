@@ -4,19 +4,18 @@
  *   expression = piece-less: register | value | address
  *              | { [register | value | address] DW_OP_piece }
  *
- * A value at the function's entry (DW_OP_entry_value) is what the call site in the caller says that
- * it hands over. That holds for the call that is open unless the function may have called itself by
- * a tail call since, of which nothing would be left on the stack. */
+ * What an expression asks of its frame is in value_call_frames.h, values at the entry are in
+ * value_entry.h. */
 #include "user/values/show/value_expression.h"
 
-#include "user/file/die_walk.h"
 #include "user/values/show/thread_block.h"
+#include "user/values/show/value_call_frames.h"
+#include "user/values/show/value_entry.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { STACK = 32, STEPS = 1000, DEPTH = 8 };
+enum { STACK = 32, STEPS = 1000 };
 
 struct entry {
 	uint64_t v;
@@ -47,288 +46,6 @@ static bool push(struct evaluation *e, uint64_t v, uint8_t quality)
 	e->stack[e->n++] = (struct entry){v, known(quality)};
 	return true;
 }
-
-/* --- frames ------------------------------------------------------------------------------------
- */
-
-/* The frame information at @addr, which the caller frees. */
-static Dwarf_Frame *frame_at(const struct value_context *c, uint64_t addr)
-{
-	Dwarf_Frame *frame = NULL;
-	Dwarf_Addr bias;
-	Dwarf_CFI *cfi = dwfl_module_eh_cfi(c->module, &bias);
-
-	if (cfi && !dwarf_cfi_addrframe(cfi, addr + c->dwfl_bias - bias, &frame))
-		return frame;
-	cfi = dwfl_module_dwarf_cfi(c->module, &bias);
-	if (cfi && !dwarf_cfi_addrframe(cfi, addr + c->dwfl_bias - bias, &frame))
-		return frame;
-	return NULL;
-}
-
-bool value_expression_cfa(const struct value_context *c, uint64_t *out, uint8_t *quality)
-{
-	Dwarf_Frame *frame = frame_at(c, c->addr);
-	struct value_bytes place;
-	Dwarf_Op *ops;
-	size_t n;
-	bool ok = frame && !dwarf_frame_cfa(frame, &ops, &n) && n &&
-		  value_expression_evaluate(c, NULL, ops, n, &place) &&
-		  place.place == VALUE_IN_MEMORY;
-
-	if (ok) {
-		*out = place.addr;
-		*quality = place.at_quality;
-	}
-	free(frame);
-	return ok;
-}
-
-bool value_expression_cfa_rule(const struct value_context *c, uint64_t addr, uint64_t *reg,
-			       int64_t *off)
-{
-	Dwarf_Frame *frame = frame_at(c, addr);
-	Dwarf_Op *ops;
-	size_t n;
-	bool ok =
-		frame && !dwarf_frame_cfa(frame, &ops, &n) && n == 1 && ops[0].atom == DW_OP_bregx;
-
-	if (ok) {
-		*reg = ops[0].number;
-		*off = (int64_t)ops[0].number2;
-	}
-	free(frame);
-	return ok;
-}
-
-uint64_t value_expression_body(Dwarf_Die *function)
-{
-	Dwarf_Addr *points = NULL, low = 0, out;
-	int n = dwarf_entry_breakpoints(function, &points);
-
-	dwarf_lowpc(function, &low);
-	out = n > 0 ? points[0] : low;
-	free(points);
-	return out;
-}
-
-/* A frame base that is a register is one once the prologue has set it, until the epilogue has given
- * it back: that is told by how the CFA is found there. */
-static bool is_base(const struct value_context *c, uint64_t reg)
-{
-	uint64_t rule, body_rule;
-	int64_t off, body_off;
-
-	if (!value_expression_cfa_rule(c, c->addr, &rule, &off))
-		return false;
-	if (reg != DWARF_RSP)
-		return rule == reg;
-	return rule == reg &&
-	       value_expression_cfa_rule(c, value_expression_body(c->function), &body_rule,
-					 &body_off) &&
-	       body_rule == reg && body_off == off;
-}
-
-static bool frame_base(const struct value_context *c, uint64_t *out, uint8_t *quality)
-{
-	struct value_context own = *c; /* whose frame base cannot be told by itself */
-	struct value_bytes place;
-	Dwarf_Attribute attr;
-	Dwarf_Op *ops;
-	size_t n;
-
-	own.function = NULL;
-	own.depth++;
-	if (own.depth > DEPTH || !c->function ||
-	    !dwarf_attr_integrate(c->function, DW_AT_frame_base, &attr) ||
-	    dwarf_getlocation_addr(&attr, c->addr, &ops, &n, 1) != 1 || !n)
-		return false;
-	if (n == 1 && ops[0].atom == DW_OP_call_frame_cfa)
-		return value_expression_cfa(&own, out, quality);
-	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 &&
-	    !is_base(c, ops[0].atom - DW_OP_reg0))
-		return false;
-	if (!value_expression_evaluate(&own, &attr, ops, n, &place))
-		return false;
-	if (place.place == VALUE_IN_MEMORY) {
-		*out = place.addr;
-		*quality = place.at_quality;
-	} else {
-		*quality = value_bytes_read(&place, NULL, 0, out, 8);
-	}
-	return true;
-}
-
-/* One register of the caller. */
-static void unwind_register(const struct value_context *c, Dwarf_Frame *frame, unsigned number,
-			    struct value_registers *out)
-{
-	struct value_bytes v;
-	Dwarf_Op mem[3], *ops;
-	size_t n;
-
-	out->quality[number] = VALUE_UNKNOWN;
-	if (dwarf_frame_register(frame, (int)number, mem, &ops, &n))
-		return;
-	if (!n) { /* undefined, or as it was: only what a call keeps is */
-		if (ops)
-			return;
-		static const uint32_t kept = 1u << 3 | 1u << DWARF_RBP | 0xfu << 12;
-		if (kept >> number & 1)
-			out->general[number] =
-				value_registers_number(c->registers, number, &out->quality[number]);
-		return;
-	}
-	if (value_expression_evaluate(c, NULL, ops, n, &v))
-		out->quality[number] = value_bytes_read(&v, value_machine_memory(c->m), 0,
-							&out->general[number], 8);
-}
-
-/* The caller's registers, and the return address into it. */
-static bool unwind(const struct value_context *c, struct value_registers *out, uint64_t *ret)
-{
-	Dwarf_Frame *frame = frame_at(c, c->addr);
-	uint8_t quality;
-	uint64_t cfa;
-
-	*out = (struct value_registers){.m = c->m, .caller = true};
-	bool ok = frame && value_expression_cfa(c, &cfa, &quality) && quality < VALUE_UNKNOWN &&
-		  !value_memory_read(value_machine_memory(c->m), cfa - 8, ret, 8, &quality) &&
-		  quality < VALUE_UNKNOWN;
-	for (unsigned i = 0; ok && i < DWARF_GENERAL; i++)
-		unwind_register(c, frame, i, out);
-	if (ok) {
-		out->general[DWARF_RSP] = cfa;
-		out->quality[DWARF_RSP] = quality;
-	}
-	free(frame);
-	return ok;
-}
-
-/* --- values at the entry ------------------------------------------------------------------------
- */
-
-static bool is_call_site(int tag)
-{
-	return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
-}
-
-static int is_tail_call(void *ctx, Dwarf_Die *die)
-{
-	(void)ctx;
-	return is_call_site(dwarf_tag(die)) && (dwarf_hasattr(die, DW_AT_call_tail_call) ||
-						dwarf_hasattr(die, DW_AT_GNU_tail_call));
-}
-
-/* Whether the call that is open is the one that the caller has made. */
-static bool stays_itself(Dwarf_Die *function)
-{
-	return (dwarf_hasattr_integrate(function, DW_AT_call_all_calls) ||
-		dwarf_hasattr_integrate(function, DW_AT_call_all_tail_calls) ||
-		dwarf_hasattr_integrate(function, DW_AT_GNU_all_call_sites) ||
-		dwarf_hasattr_integrate(function, DW_AT_GNU_all_tail_call_sites)) &&
-	       !value_scopes_each(function, is_tail_call, NULL);
-}
-
-struct site {
-	uint64_t ret;
-	Dwarf_Die die;
-};
-
-static int returns_there(void *ctx, Dwarf_Die *die)
-{
-	struct site *s = ctx;
-	Dwarf_Attribute attr;
-	Dwarf_Addr addr;
-
-	if (!is_call_site(dwarf_tag(die)) ||
-	    (dwarf_attr(die, DW_AT_call_return_pc, &attr) ? dwarf_formaddr(&attr, &addr)
-							  : dwarf_lowpc(die, &addr)) ||
-	    addr != s->ret)
-		return 0;
-	s->die = *die;
-	return 1;
-}
-
-/* Whether the call site is of @function. */
-static bool calls(Dwarf_Die *site, Dwarf_Die *function)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Die target, own;
-
-	if ((!dwarf_attr(site, DW_AT_call_origin, &attr) &&
-	     !dwarf_attr(site, DW_AT_abstract_origin, &attr)) ||
-	    !dwarf_formref_die(&attr, &target))
-		return false;
-	Dwarf_Off offset = dwarf_dieoffset(&target);
-	if (offset == dwarf_dieoffset(function))
-		return true;
-	return (dwarf_attr(function, DW_AT_abstract_origin, &attr) ||
-		dwarf_attr(function, DW_AT_specification, &attr)) &&
-	       dwarf_formref_die(&attr, &own) && dwarf_dieoffset(&own) == offset;
-}
-
-/* What the call site says of the register @number. */
-static bool site_parameter(Dwarf_Die *site, uint64_t number, Dwarf_Attribute *value)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Die child;
-	Dwarf_Op *ops;
-	size_t n;
-
-	if (dwarf_child(site, &child))
-		return false;
-	do {
-		if (dwarf_attr(&child, DW_AT_location, &attr) &&
-		    !dwarf_getlocation(&attr, &ops, &n) && n == 1 &&
-		    ((ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 &&
-		      (uint64_t)ops[0].atom - DW_OP_reg0 == number) ||
-		     (ops[0].atom == DW_OP_regx && ops[0].number == number)))
-			return dwarf_attr(&child, DW_AT_call_value, value) ||
-			       dwarf_attr(&child, DW_AT_GNU_call_site_value, value);
-	} while (die_next(&child));
-	return false;
-}
-
-static bool entry_value(struct evaluation *e, const Dwarf_Op *op)
-{
-	const struct value_context *c = e->c;
-	struct value_registers registers;
-	Dwarf_Attribute attr, value;
-	Dwarf_Die function;
-	struct value_bytes v;
-	Dwarf_Op *ops;
-	uint64_t ret, number;
-	size_t n;
-
-	if (!e->location || c->depth >= DEPTH || !c->scopes || !c->function ||
-	    dwarf_getlocation_attr(e->location, op, &attr) || dwarf_getlocation(&attr, &ops, &n) ||
-	    n != 1 || ops[0].atom < DW_OP_reg0 || ops[0].atom > DW_OP_reg31)
-		return false;
-	struct value_context there = *c;
-	there.registers = &registers;
-	there.function = &function;
-	there.depth++;
-	number = ops[0].atom - DW_OP_reg0;
-	if (!stays_itself(c->function) || !unwind(c, &registers, &ret))
-		return false;
-	struct site site = {.ret = ret - c->bias};
-	there.addr = site.ret - 1; /* in the call */
-	if (!value_scopes_function(c->scopes, there.addr, &function) ||
-	    !value_scopes_each(&function, returns_there, &site) || !calls(&site.die, c->function) ||
-	    !site_parameter(&site.die, number, &value) || dwarf_getlocation(&value, &ops, &n) ||
-	    !n || !value_expression_evaluate(&there, &value, ops, n, &v))
-		return false;
-	/* The expression is a value, whatever form it has. */
-	uint64_t word = v.addr;
-	uint8_t quality = v.at_quality;
-	if (v.place == VALUE_IN_REGISTER)
-		quality = value_bytes_read(&v, NULL, 0, &word, 8);
-	return push(e, word, quality);
-}
-
-/* --- operations ---------------------------------------------------------------------------------
- */
 
 static bool binary(unsigned atom, uint64_t a, uint64_t b, uint64_t *out)
 {
@@ -515,14 +232,14 @@ static bool bring(struct evaluation *e, const Dwarf_Op *op, bool *done)
 		v = value_registers_number(c->registers, op->number, &quality);
 		return push(e, v + op->number2, quality);
 	case DW_OP_fbreg:
-		return frame_base(c, &v, &quality) && push(e, v + op->number, quality);
+		return value_call_frame_base(c, &v, &quality) && push(e, v + op->number, quality);
 	case DW_OP_call_frame_cfa:
-		return value_expression_cfa(c, &v, &quality) && push(e, v, quality);
+		return value_call_frame_cfa(c, &v, &quality) && push(e, v, quality);
 	case DW_OP_const1u ... DW_OP_consts:
 		return push(e, op->number, VALUE_EXACT);
 	case DW_OP_entry_value:
 	case DW_OP_GNU_entry_value:
-		return entry_value(e, op);
+		return value_entry_read(c, e->location, op, &v, &quality) && push(e, v, quality);
 	default:
 		*done = false;
 		return true;
@@ -661,7 +378,7 @@ bool value_expression_evaluate(const struct value_context *c, Dwarf_Attribute *l
 	bool in_pieces = false;
 	size_t i = 0;
 
-	if (++deeper.depth > DEPTH || !n)
+	if (++deeper.depth > VALUE_DEPTH || !n)
 		return false;
 	for (size_t k = 0; k < n; k++) {
 		in_pieces |= ops[k].atom == DW_OP_piece;

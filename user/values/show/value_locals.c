@@ -4,6 +4,7 @@
 #include "user/values/show/value_locals.h"
 
 #include "user/file/die_walk.h"
+#include "user/values/show/value_call_frames.h"
 #include "user/values/show/value_expression.h"
 
 #include <dwarf.h>
@@ -64,7 +65,7 @@ static bool address_in(const struct value_local *l, uint64_t pc, Dwarf_Attribute
 	int64_t off;
 
 	memset(registers.quality, VALUE_UNKNOWN, sizeof(registers.quality));
-	if (!value_expression_cfa_rule(&c, pc, &reg, &off) || reg >= DWARF_GENERAL)
+	if (!value_call_frame_rule(&c, pc, &reg, &off) || reg >= DWARF_GENERAL)
 		return false;
 	registers.general[reg] = cfa - (uint64_t)off;
 	registers.quality[reg] = VALUE_EXACT;

@@ -7,6 +7,7 @@
 #include "user/file/debug_files.h"
 #include "user/values/show/value_abi.h"
 #include "user/file/die_walk.h"
+#include "user/values/show/value_call_frames.h"
 #include "user/values/show/value_expression.h"
 #include "user/values/show/value_scopes.h"
 #include "user/values/show/value_typed.h"
@@ -138,7 +139,7 @@ static void place_init(struct place_ctx *p, struct value_vars *vars, uint64_t ad
 		return;
 	p->c.function = &p->scope[0];
 	p->begins = !dwarf_lowpc(&p->scope[0], &low) && low == addr;
-	p->in_prologue = p->begins || (addr > low && addr < value_expression_body(&p->scope[0]));
+	p->in_prologue = p->begins || (addr > low && addr < value_call_frame_body(&p->scope[0]));
 }
 
 enum found { FOUND, NOWHERE, NOT_KNOWN };
