@@ -57,7 +57,7 @@ struct capture_state {
 	struct capture_note off;	/* then: where */
 	struct capture_note on;		/* it has it back, while that is sent */
 	__u64 time_ns;			/* of the next note */
-	__u64 words[CAPTURE_WORDS + 2]; /* of it, while it is made */
+	__u64 words[MOST_WORDS];	/* of it, while it is made */
 	__s32 pid;
 	__u32 reserved;
 	struct capture_batch batch;

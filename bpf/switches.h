@@ -16,6 +16,7 @@
 
 #include "bpf/capture_send.h"
 #include "bpf/clocks.h"
+#include "bpf/surroundings.h"
 
 #define PF_EXITING 4
 #define XOL_SLOT_BYTES 128 /* UPROBE_XOL_SLOT_BYTES */
@@ -66,27 +67,6 @@ static __always_inline void processor_note(struct capture_state *cs)
 	__builtin_memcpy(c->data, &cs->processor, sizeof(cs->processor));
 	__builtin_memcpy(c->data + sizeof(cs->processor), &cs->processor, sizeof(cs->processor));
 	record_keep(cs, __builtin_offsetof(struct capture_bytes, data) + bytes);
-}
-
-/* Nobody has asked to hide memory. */
-const volatile bool noting_surroundings = false;
-
-/* What lies around it: current. Global, so that it is verified once. */
-__noinline int note_surroundings(struct capture_state *cs)
-{
-	__u64 words[SURROUNDINGS_WORDS];
-
-	if (!cs)
-		return 0;
-	for (__u32 i = 0; i < SURROUNDINGS; i++) {
-		__u64 at = surroundings_at(cs->off.words, i);
-		__u32 *sum = (__u32 *)(cs->off.words + SWITCH_WORDS) + i;
-
-		*sum = 0;
-		if (at >= LOWEST_ADDR && !bpf_probe_read_user(words, sizeof(words), (void *)at))
-			*sum = surroundings_sum(words);
-	}
-	return 0;
 }
 
 /* Where it lost the processor, and that it has got it back. */
@@ -220,7 +200,8 @@ static __always_inline void switch_off(struct task_struct *task)
 	note_place(cs, task);
 	cs->off.sp = regs.sp;
 	if (noting_surroundings)
-		note_surroundings(cs);
+		note_surroundings((struct general_regs *)cs->off.words,
+				  (struct surroundings *)(cs->off.words + SWITCH_WORDS));
 	cs->has_run = 1;
 	cs->is_off = OFF_UNTOLD;
 	if (!cs->busy)

@@ -558,7 +558,14 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	note_all(cs->words, &regs);
 	cs->words[17] = sig;
 	cs->words[18] = handler;
-	note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, 19);
+	/* Behind a system call the place is known without. */
+	if (!noting_surroundings || (__s64)regs.orig_ax >= 0) {
+		note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, SIGNAL_WORDS);
+		return 0;
+	}
+	note_surroundings((struct general_regs *)cs->words,
+			  (struct surroundings *)(cs->words + SIGNAL_WORDS));
+	note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, MOST_WORDS);
 	return 0;
 }
 

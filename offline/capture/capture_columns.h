@@ -15,7 +15,8 @@ enum capture_column {
 	COLUMN_RANGES, /* how many, addresses, lengths */
 	COLUMN_HASHES, /* two bytes each */
 	COLUMN_BYTES,  /* of ranges and the XSAVE area */
-	COLUMN_AROUND, /* surroundings; older recordings have no such column */
+	COLUMN_AROUND, /* surroundings of SWITCH, */
+	COLUMN_FOUND,  /* and of SIGNAL; older recordings have neither column, or the first alone */
 	N_COLUMNS
 };
 

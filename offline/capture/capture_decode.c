@@ -36,9 +36,10 @@ int capture_decoder_open(struct capture_decoder *dec, const uint8_t *raw, uint32
 
 	if (!cursor_varint(&c, &n))
 		return -EBADMSG;
-	dec->columns[COLUMN_AROUND] = (struct cursor){NULL, NULL};
+	for (int i = COLUMN_AROUND; i < N_COLUMNS; i++)
+		dec->columns[i] = (struct cursor){NULL, NULL};
 	for (int i = 0; i < N_COLUMNS; i++)
-		if ((i != COLUMN_AROUND || c.at != c.end) && !cursor_column(&c, &dec->columns[i]))
+		if ((i < COLUMN_AROUND || c.at != c.end) && !cursor_column(&c, &dec->columns[i]))
 			return -EBADMSG;
 	/* A record has a byte in the first. */
 	if (n != (uint64_t)(dec->columns[COLUMN_HEAD].end - dec->columns[COLUMN_HEAD].at))
@@ -130,21 +131,10 @@ static bool get_told(struct capture_decoder *dec, struct capture_slot *slot, uin
 	return head & HEAD_HIDDEN || get_all(dec, slot, c);
 }
 
-static bool get_signal(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
-		       struct capture *c)
+static bool get_surroundings(struct capture_decoder *dec, enum capture_column column,
+			     struct capture *c)
 {
-	uint64_t v;
-
-	if (!get_told(dec, slot, head, c) || !get(dec, COLUMN_VALUES, &c->ip) ||
-	    !get(dec, COLUMN_VALUES, &v))
-		return false;
-	c->signal = v;
-	return get(dec, COLUMN_VALUES, &c->handler);
-}
-
-static bool get_surroundings(struct capture_decoder *dec, struct capture *c)
-{
-	struct cursor *from = &dec->columns[COLUMN_AROUND];
+	struct cursor *from = &dec->columns[column];
 	uint64_t told = 0;
 
 	if (!from->at)
@@ -163,12 +153,24 @@ static bool get_surroundings(struct capture_decoder *dec, struct capture *c)
 	return true;
 }
 
+static bool get_signal(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
+		       struct capture *c)
+{
+	uint64_t v;
+
+	if (!get_told(dec, slot, head, c) || !get(dec, COLUMN_VALUES, &c->ip) ||
+	    !get(dec, COLUMN_VALUES, &v))
+		return false;
+	c->signal = v;
+	return get(dec, COLUMN_VALUES, &c->handler) && get_surroundings(dec, COLUMN_FOUND, c);
+}
+
 static bool get_switch(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,
 		       struct capture *c)
 {
 	c->trapped = head & HEAD_HAS_RDX;
 	return get_told(dec, slot, head, c) && get(dec, COLUMN_VALUES, &c->ip) &&
-	       get(dec, COLUMN_VALUES, &c->entered) && get_surroundings(dec, c);
+	       get(dec, COLUMN_VALUES, &c->entered) && get_surroundings(dec, COLUMN_AROUND, c);
 }
 
 static bool get_result(struct capture_decoder *dec, struct capture_slot *slot, uint8_t head,

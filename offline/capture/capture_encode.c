@@ -62,16 +62,17 @@ static void put_kernel(struct capture_encoder *enc, struct capture_slot *slot,
 }
 
 /* A bit for each that is told, and those. */
-static void put_surroundings(struct capture_encoder *enc, const struct capture *c)
+static void put_surroundings(struct capture_encoder *enc, enum capture_column column,
+			     const struct capture *c)
 {
 	uint64_t told = 0;
 
 	for (uint32_t i = 0; i < c->n_surroundings; i++)
 		told |= (uint64_t)(c->surroundings[i] != 0) << i;
-	put(enc, COLUMN_AROUND, told);
+	put(enc, column, told);
 	for (uint32_t i = 0; i < c->n_surroundings; i++)
 		if (c->surroundings[i])
-			bytes_put(&enc->columns[COLUMN_AROUND], &c->surroundings[i],
+			bytes_put(&enc->columns[column], &c->surroundings[i],
 				  sizeof(c->surroundings[i]));
 }
 
@@ -117,13 +118,14 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 		put(enc, COLUMN_VALUES, c->ip);
 		put(enc, COLUMN_VALUES, c->signal);
 		put(enc, COLUMN_VALUES, c->handler);
+		put_surroundings(enc, COLUMN_FOUND, c);
 		break;
 	case CAPTURE_SWITCH:
 		if (told)
 			put_all(enc, slot, c);
 		put(enc, COLUMN_VALUES, c->ip);
 		put(enc, COLUMN_VALUES, c->entered ? c->order - c->entered : 0);
-		put_surroundings(enc, c);
+		put_surroundings(enc, COLUMN_AROUND, c);
 		break;
 	case CAPTURE_INSN:
 		for (int i = 0; i < 4; i++)

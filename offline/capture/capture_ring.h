@@ -163,9 +163,12 @@ struct task_number {
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
 #define CAPTURE_WORDS 18
 #define SWITCH_WORDS 18
+#define SIGNAL_WORDS 19
+#define MOST_WORDS (SIGNAL_WORDS + SURROUNDINGS_SUMS)
 /* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.
  * SWITCH: 16 registers, flags; 1: it may have been in the trap of a probe, with ip behind its one
- * byte; behind them, if they may be told, the sums of its surroundings, two in each. END: 16
+ * byte. Behind those of SIGNAL and SWITCH, if they may be told and it is not behind a system call,
+ * the sums of its surroundings, two in each. END: 16
  * registers, flags; where in the order the system call began that ends it, or 0. RESULT: rax, rdx,
  * the hash, which are those of the call: 1: rax, 4: rdx. INSN: rax, rcx, rdx, rbx, flags. KERNEL:
  * its number, the result, six arguments; of mmap() of a file its inode and bytes; where in the
@@ -182,7 +185,7 @@ struct capture_note {
 	__u64 ip, sp;
 	__s32 pid; /* its process, in the collector's namespace */
 	__u32 reserved;
-	__u64 words[SWITCH_WORDS + SURROUNDINGS_SUMS]; /* n_words are sent */
+	__u64 words[MOST_WORDS]; /* n_words are sent */
 };
 
 struct capture_bytes {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0 */
 /* surroundings.h: what is told of the memory around a place that registers alone do not tell from
  * another time that they were so: a sum of the 64 bytes that each general register leads to, and of
- * as many on the stack, from the red zone on. Made by bpf/switches.h, compared by the replay. */
+ * as many on the stack, from the red zone on. Made by bpf/surroundings.h, compared by the replay.
+ */
 #ifndef OFFLINE_CAPTURE_SURROUNDINGS_H
 #define OFFLINE_CAPTURE_SURROUNDINGS_H
 

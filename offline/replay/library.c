@@ -374,17 +374,8 @@ static int at_place(struct value_run *run)
 	value_writes_tell(run->writes, m);
 	if (switched)
 		return run->ended;
-	if (c && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] && c->kind == CAPTURE_SIGNAL) {
-		bool same = true;
-		for (unsigned i = 0; i < 16; i++)
-			same &= !(c->known >> i & 1) || s->gpr[i] == c->regs[i] ||
-				value_quality(m, (uint64_t)1 << i);
-		if (same) {
-			value_run_agreed(run, c);
-			run->next++;
-			return value_run_signal(run, c);
-		}
-	}
+	if (value_run_signalled(run))
+		return value_run_signal(run, c);
 	const struct library_function *f = value_libraries_function(&run->libraries, s->rip);
 	bool left = value_run_may_be_in(run, c);
 	if (left && c->kind == CAPTURE_SWITCH && f && f->name) {

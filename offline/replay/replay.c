@@ -45,12 +45,8 @@ static int meet_place(struct value_run *run, struct value_trace *trace)
 	bool expected = run->expected == s->rip;
 	if (expected)
 		run->expected = 0;
-	if (c && c->kind == CAPTURE_SIGNAL && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] &&
-	    check(run, c) == VALUE_REPLAY_LIMIT) {
-		run->next++;
+	if (value_run_signalled(run))
 		return value_run_signal(run, c);
-	}
-	run->ended = 0;
 	if (value_run_ends(run, c)) {
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;

@@ -382,8 +382,11 @@ int value_run_signal(struct value_run *run, const struct capture *c);
  * place is met once more then, for what else is recorded there. @trace as in value_machine_run().
  */
 bool value_run_switched(struct value_run *run, struct value_trace *trace);
-/* The same behind the record of a place that was met: those are taken, and the place is left,
- * unless turns of its instruction come before the next of them. */
+/* Whether a signal found the task at this very moment: that record is taken, and what would be
+ * other at a later moment that it agrees with is assumed. */
+bool value_run_signalled(struct value_run *run);
+/* As value_run_switched() behind the record of a place that was met: those are taken, and the place
+ * is left, unless turns of its instruction come before the next of them. */
 void value_run_switched_behind(struct value_run *run);
 /* At a system call, before a record of such a loss: whether it was here, so that the call comes
  * once more. Else it was not found where it was, and who else executed meanwhile is not known. */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* switches.c: where a task lost the processor in user mode, found again by its registers (where
- * they are hidden, by ip and stack pointer alone). What it executes between two such records nobody
- * else has seen, and it has seen nobody else. A place that is met once more with the same
- * registers and surroundings, as in a loop that waits, is taken the first time. If the loop has
- * changed memory or registers that no record tells by then, how often it did is not known. */
+/* switches.c: where a task lost the processor in user mode, or a signal found it, found again by
+ * its registers (where they are hidden, by ip and stack pointer alone). What it executes between
+ * two losses nobody else has seen, and it has seen nobody else. A place that is met once more with
+ * the same registers and surroundings, as in a loop that waits, is taken the first time. If the
+ * loop has changed memory or registers that no record tells by then, how often it did is not known.
+ */
 #include "offline/replay/replay_impl.h"
 
 #include <string.h>
 
-enum { LOOK_INSNS = 20000 };
+enum { LOOK_INSNS = 1 << 20 };
 
 /* What is not as it was when a place is met once more. */
 enum { SAME = 0, OTHER_MEMORY = 1, OTHER_REGISTERS = 2 /* of those that no record tells */ };
@@ -24,8 +25,8 @@ static unsigned difference(const struct value_run *run, const struct value_state
 	       (others ? OTHER_REGISTERS : SAME);
 }
 
-/* Goes on alone from where the task lost the processor, as it may have done: what is other when it
- * comes there once more. Where registers are hidden, and it is not seen to come to a system call
+/* Goes on alone from where the task was found, as it may have done: what is other when it comes
+ * there once more. Where registers are hidden, and it is not seen to come to a system call
  * before, all may be. */
 static unsigned comes_back_changed(struct value_run *run, const struct capture *here,
 				   const struct value_snapshot *memory)
@@ -123,6 +124,20 @@ bool value_run_switched(struct value_run *run, struct value_trace *trace)
 	if (value_threads_together(run) && !value_run_was_alone(run, here.entered, here.order))
 		doubt_ambiguous(run, &here);
 	value_machine_set_count(m, value_machine_count(m));
+	return true;
+}
+
+bool value_run_signalled(struct value_run *run)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	const struct capture *c = value_run_record(run);
+	if (!c || c->kind != CAPTURE_SIGNAL || c->ip != s->rip || !value_run_agrees_there(run, c))
+		return false;
+	value_run_agreed(run, c);
+	/* Of a hidden one nothing is exact from here on; behind a system call it is the one. */
+	if (!value_run_hides(c) && !value_run_behind_syscall(run, c->ip))
+		doubt_ambiguous(run, c);
+	run->next++;
 	return true;
 }
 

@@ -76,6 +76,8 @@ static struct capture any_capture(uint32_t i)
 	if (c.kind == CAPTURE_SWITCH) {
 		c.entered = next_random() & 1 ? c.order - next_random() % 5 - 1 : 0;
 		c.trapped = next_random() & 1;
+	}
+	if (c.kind == CAPTURE_SWITCH || c.kind == CAPTURE_SIGNAL) {
 		c.n_surroundings = next_random() & 1 ? SURROUNDINGS : 0;
 		for (uint32_t k = 0; k < c.n_surroundings; k++)
 			c.surroundings[k] = k && next_random() & 1 ? 0 : next_random() | 1;

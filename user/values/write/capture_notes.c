@@ -12,9 +12,13 @@
 static uint32_t words_of(uint32_t kind)
 {
 	static const uint8_t words[] = {
-		[RING_CAPTURE_ENTER] = 17,  [RING_CAPTURE_RESULT] = 4, [RING_CAPTURE_KERNEL] = 8,
-		[RING_CAPTURE_SIGNAL] = 19, [RING_CAPTURE_INSN] = 5,   [RING_CAPTURE_END] = 17,
-		[RING_CAPTURE_SWITCH] = 18,
+		[RING_CAPTURE_ENTER] = 17,
+		[RING_CAPTURE_RESULT] = 4,
+		[RING_CAPTURE_KERNEL] = 8,
+		[RING_CAPTURE_SIGNAL] = SIGNAL_WORDS,
+		[RING_CAPTURE_INSN] = 5,
+		[RING_CAPTURE_END] = 17,
+		[RING_CAPTURE_SWITCH] = SWITCH_WORDS,
 	};
 
 	return kind < sizeof(words) ? words[kind] : 0;
@@ -64,11 +68,12 @@ static void decode_registers(const struct capture_note *n, struct capture *c)
 	c->known = CAPTURE_ALL_KNOWN;
 }
 
-static void decode_surroundings(const struct capture_note *n, struct capture *c)
+/* Behind the @words that its kind has. */
+static void decode_surroundings(const struct capture_note *n, uint32_t words, struct capture *c)
 {
-	if (n->n_words < SWITCH_WORDS + SURROUNDINGS_SUMS)
+	if (n->n_words < words + SURROUNDINGS_SUMS)
 		return;
-	memcpy(c->surroundings, n->words + SWITCH_WORDS, sizeof(c->surroundings));
+	memcpy(c->surroundings, n->words + words, sizeof(c->surroundings));
 	c->n_surroundings = SURROUNDINGS;
 }
 
@@ -86,11 +91,12 @@ static void decode_kind(const struct capture_note *n, struct capture *c)
 		decode_registers(n, c);
 		c->signal = n->words[17];
 		c->handler = n->words[18];
+		decode_surroundings(n, SIGNAL_WORDS, c);
 		break;
 	case RING_CAPTURE_SWITCH:
 		decode_registers(n, c);
 		c->trapped = n->words[17];
-		decode_surroundings(n, c);
+		decode_surroundings(n, SWITCH_WORDS, c);
 		c->entered = n->order;
 		break;
 	case RING_CAPTURE_RESULT:

@@ -114,6 +114,7 @@ void redaction_apply(const struct redaction *redaction, bool shown, struct captu
 	case CAPTURE_SIGNAL:
 		c->known = 0;
 		c->n_ranges = 0;
+		c->n_surroundings = 0;
 		break;
 	case CAPTURE_SWITCH:
 		c->known = 0; /* the place is kept: ip and sp */
