@@ -247,8 +247,7 @@ bool value_run_same_call(const struct value_run *run, const struct capture *c)
 	return same;
 }
 
-/* The next record but of losses of the processor. */
-static const struct capture *next_but_switches(const struct value_run *run)
+const struct capture *value_run_next_but_switches(const struct value_run *run)
 {
 	uint64_t i = run->next;
 	const struct capture *c;
@@ -300,7 +299,7 @@ int value_run_syscall(struct value_run *run)
 		value_memory_assume_all(&run->memory);
 	if (c->nr == SYS_RT_SIGRETURN)
 		value_run_sigreturn(run, c);
-	const struct capture *next = next_but_switches(run);
+	const struct capture *next = value_run_next_but_switches(run);
 	/* Without a handler the call is made again at once. */
 	if (value_run_restarted(c->result) && next && next->kind == CAPTURE_KERNEL) {
 		value_machine_state(run->machine)->rip -= SYSCALL_BYTES;

@@ -138,16 +138,23 @@ static int at_chance(struct value_run *run, struct value_trace *trace)
 		       : err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL
 					: VALUE_REPLAY_NO_MEMORY;
 	}
+	/* It may have lost the processor behind the instruction, before that was recorded. */
+	const struct capture *lost = c && c->kind == CAPTURE_SWITCH ? c : NULL;
+	if (lost)
+		c = value_run_next_but_switches(run);
 	const struct capture_place *p =
 		c && c->place != CAPTURE_NONE ? &run->replay->places[c->place] : NULL;
 	bool of_insn = p && p->kinds & 1 << CAPTURE_INSN &&
 		       (c->kind == CAPTURE_INSN || c->kind == CAPTURE_ENTER);
-	if (!insn || !of_insn || value_run_place_ip(run, c, p->site) != ip)
+	if (!insn || !of_insn || value_run_place_ip(run, c, p->site) != ip ||
+	    (lost && lost->ip - value_run_place_ip(run, c, p->addr) > 1 /* the trap's byte */))
 		return value_run_fail(run, "an unpredictable instruction without a record");
 	take_told(m, insn, c);
 	int err = skip(run, trace);
 	if (err)
 		return err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL : VALUE_REPLAY_NO_MEMORY;
+	if (lost) /* both are met there */
+		return VALUE_REPLAY_LIMIT;
 	run->next++;
 	run->expected = value_run_place_ip(run, c, p->addr);
 	return VALUE_REPLAY_LIMIT;

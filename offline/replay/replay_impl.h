@@ -378,6 +378,8 @@ bool value_run_behind_syscall(struct value_run *run, uint64_t ip);
  */
 bool value_run_ends(struct value_run *run, const struct capture *c);
 int value_run_signal(struct value_run *run, const struct capture *c);
+/* The next record but of losses of the processor. */
+const struct capture *value_run_next_but_switches(const struct value_run *run);
 /* switches.c: whether the task lost the processor at this very moment: that record is taken. The
  * place is met once more then, for what else is recorded there. @trace as in value_machine_run().
  */
