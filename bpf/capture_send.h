@@ -54,10 +54,10 @@ struct capture_state {
 	__u32 has_run;	   /* it has got the processor since capturing began */
 	__u32 is_off;	   /* it has lost the processor (switches.h) */
 	struct pending_call pending[CAPTURE_PENDING];
-	struct capture_note off;	/* then: where */
-	struct capture_note on;		/* it has it back, while that is sent */
-	__u64 time_ns;			/* of the next note */
-	__u64 words[MOST_WORDS];	/* of it, while it is made */
+	struct capture_note off; /* then: where */
+	struct capture_note on;	 /* it has it back, while that is sent */
+	__u64 time_ns;		 /* of the next note */
+	__u64 words[MOST_WORDS]; /* of it, while it is made */
 	__s32 pid;
 	__u32 reserved;
 	struct capture_batch batch;
