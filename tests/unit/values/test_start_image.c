@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_start_image.c: of a process that runs memory is told as it is, also where it may not read
- * that itself at the moment; what nobody can read is told to be unknown. */
+ * that itself at the moment; what nobody can read is told to be unknown. Of a file that is mapped
+ * later the bytes are kept, if it is that file by its number and its file system. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,9 +128,60 @@ static void test_pages_are_told_as_they_are(void **state)
 	captures_free(captures);
 }
 
+/* A file of this process, of FILE_PAGES pages, each of one letter, which is mapped as a whole. */
+enum { FILE_PAGES = 4 };
+
+static struct mapped_file map_file(struct stat *st)
+{
+	uint8_t page[PAGE];
+	int fd = memfd_create("file", 0); /* of a file system whose device is that of its files */
+
+	for (int i = 0; i < FILE_PAGES; i++) {
+		memset(page, 'A' + i, PAGE);
+		assert_int_equal(write(fd, page, PAGE), PAGE);
+	}
+	assert_int_equal(fstat(fd, st), 0);
+	void *at = mmap(NULL, FILE_PAGES * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(at != MAP_FAILED);
+	close(fd);
+	return (struct mapped_file){.pid = getpid(),
+				    .addr = (uintptr_t)at,
+				    .len = FILE_PAGES * PAGE,
+				    .inode = st->st_ino,
+				    .size = st->st_size,
+				    .device = st->st_dev};
+}
+
+static void test_a_file_is_its_file_systems(void **state)
+{
+	(void)state;
+	const struct start_options options = {0};
+	struct capture_writer *writer;
+	struct pugmark_diag diag;
+	struct stat st;
+	struct mapped_file f = map_file(&st);
+	int fd = open("captures", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	if (access("/proc/self/map_files", R_OK | X_OK))
+		skip();
+	assert_int_equal(capture_writer_open(fd, 1, &writer, &diag), 0);
+	struct start_image *image = start_image_new(&options, writer);
+	f.device++;
+	assert_int_equal(start_image_file_of(image, &f), CAPTURE_UNKNOWN);
+	assert_int_equal(start_image_n_files(image), 0);
+	f.device--;
+	assert_int_equal(start_image_file_of(image, &f), 0);
+	start_image_free(image);
+	assert_int_equal(capture_writer_close(writer, NULL, NULL), 0);
+	munmap((void *)f.addr, f.len);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages_are_told_as_they_are)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pages_are_told_as_they_are),
+		cmocka_unit_test(test_a_file_is_its_file_systems),
+	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

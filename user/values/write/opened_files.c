@@ -103,17 +103,21 @@ static int text_of(const char *link, char text[PATH_MAX])
 	return *text == '/' ? 0 : -1;
 }
 
-/* Whether that is the file: a number and a size may be another one's, by chance or on purpose. */
-static bool is_same(int fd, const struct stat *st, const struct mapped_file *file)
+bool mapped_file_is_on(const struct mapped_file *file, int fd, const struct stat *st)
 {
 	struct statfs fs;
 
-	if (st->st_ino != file->inode || (uint64_t)st->st_size != file->size)
-		return false;
-	if (st->st_dev == file->device)
-		return true;
-	return !fstatfs(fd, &fs) && st->st_mode & S_IROTH &&
-	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+	return st->st_dev == file->device ||
+	       (!fstatfs(fd, &fs) &&
+		(fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC));
+}
+
+/* Whether that is the file: a number and a size may be another one's, by chance or on purpose. */
+static bool is_same(int fd, const struct stat *st, const struct mapped_file *file)
+{
+	return st->st_ino == file->inode && (uint64_t)st->st_size == file->size &&
+	       (st->st_dev == file->device || st->st_mode & S_IROTH) &&
+	       mapped_file_is_on(file, fd, st);
 }
 
 /* The file that the name leads to in the folder @root, which absolute links lead from as well: its

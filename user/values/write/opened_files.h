@@ -36,6 +36,10 @@ struct name_folders {
 struct name_folders name_folders_of(pid_t pid);
 void name_folders_deinit(struct name_folders *folders);
 
+/* Whether the file behind @fd, which @st tells of, is on the file system that @file was on.
+ * overlayfs and btrfs tell another device than that of their files: on these it may be. */
+bool mapped_file_is_on(const struct mapped_file *file, int fd, const struct stat *st);
+
 /* Opens the file by its name, if it is still the one that was mapped: a descriptor, or -errno. Of a
  * process that has ended, from @folders. Where the file system tells another device than that of
  * its files (overlayfs, btrfs) only a file that everybody may read is opened. */

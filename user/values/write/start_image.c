@@ -248,16 +248,37 @@ static uint32_t take_opened(struct start_image *s, int fd, const struct stat *st
 	return i;
 }
 
-/* The number of the file that is mapped at @m, of which what @shown shows is kept. */
-static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m,
-			  const struct process_map *shown, uint64_t mapped_ns)
+/* Opens the file that is mapped at @m: a descriptor, or -errno. */
+static int open_mapped(pid_t pid, const struct process_map *m, struct stat *st)
 {
 	char link[80];
-	struct stat st;
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	return take_opened(s, open_regular(link, &st), &st, shown, mapped_ns);
+	return open_regular(link, st);
+}
+
+/* The number of the file that is mapped at @m, of which what @m shows is kept. */
+static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m)
+{
+	struct stat st;
+
+	return take_opened(s, open_mapped(pid, m, &st), &st, m, 0);
+}
+
+/* The number of the file @f, which is mapped at @m by now if file systems do not differ; of it what
+ * @shown shows is kept. */
+static uint32_t take_file_again(struct start_image *s, const struct mapped_file *f,
+				const struct process_map *m, const struct process_map *shown)
+{
+	struct stat st;
+	int fd = open_mapped(f->pid, m, &st);
+
+	if (fd >= 0 && f->device && !mapped_file_is_on(f, fd, &st)) {
+		close(fd);
+		return CAPTURE_UNKNOWN;
+	}
+	return take_opened(s, fd, &st, shown, f->time_ns);
 }
 
 static bool leads_to_kept_out(const struct start_image *s, int fd)
@@ -286,7 +307,7 @@ uint32_t start_image_file_of(void *image, const struct mapped_file *f)
 				  .path = same ? m->path : (char *)f->path};
 	/* By now it may be in pieces, as the linker has protected one. */
 	if (same && !kept_out)
-		number = take_file(image, f->pid, m, &was, f->time_ns);
+		number = take_file_again(image, f, m, &was);
 	if (read)
 		process_maps_deinit(&maps);
 	if (number != CAPTURE_UNKNOWN || !f->path || kept_out)
@@ -480,7 +501,7 @@ void start_image_write(struct start_image *s, pid_t pid)
 		if (!(m->start >> 63))
 			note_mapping(s, m,
 				     kept_out	? CAPTURE_UNKNOWN
-				     : m->inode ? take_file(s, pid, m, m, 0)
+				     : m->inode ? take_file(s, pid, m)
 						: CAPTURE_NONE);
 	}
 	for (size_t at = 0; at < s->pages.len;) {
