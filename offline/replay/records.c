@@ -159,6 +159,12 @@ static int attach(struct value_memory *mem, const struct capture *c)
 	return value_memory_map(mem, &region);
 }
 
+/* What nobody has told to be mapped there (-EFAULT) has nothing to be changed. */
+static int changed(int err)
+{
+	return err == -EFAULT ? 0 : err;
+}
+
 static int take_mapping(struct value_run *run, const struct capture *c)
 {
 	struct value_memory *mem = &run->memory;
@@ -192,13 +198,11 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 	case MAP_UNMAPPED:
 		return value_memory_unmap(mem, c->map_addr, end);
 	case MAP_PROTECTED:
-		value_memory_protect(mem, c->map_addr, end, c->map_prot & 7);
-		return 0;
+		return changed(value_memory_protect(mem, c->map_addr, end, c->map_prot & 7));
 	case MAP_FORGOTTEN:
 		return forget(mem, c->map_addr, end, c->args[2] == MADV_FREE);
 	case MAP_WIPED_IN_CHILD:
-		value_memory_wiped_in_child(mem, c->map_addr, end, c->map_prot);
-		return 0;
+		return changed(value_memory_wiped_in_child(mem, c->map_addr, end, c->map_prot));
 	case MAP_BREAK: {
 		uint64_t top = page_up(c->map_addr);
 		if (run->heap_end && top > run->heap_end) {
@@ -207,7 +211,9 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 			if (err)
 				return err;
 		} else if (run->heap_end && top < run->heap_end) {
-			value_memory_unmap(mem, top, run->heap_end);
+			int err = value_memory_unmap(mem, top, run->heap_end);
+			if (err)
+				return err;
 		}
 		run->heap_end = top;
 		return 0;
