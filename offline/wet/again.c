@@ -35,7 +35,7 @@ static const struct value_region everything = {.start = VALUE_PAGE,
 					       .source = SOURCE,
 					       .prot = VALUE_READ | VALUE_WRITE | VALUE_EXEC};
 
-struct again_processor *again_processor_new(void)
+struct again_processor *again_processor_new(uint64_t translated_max)
 {
 	struct again_processor *p = calloc(1, sizeof(*p));
 	if (!p)
@@ -46,7 +46,7 @@ struct again_processor *again_processor_new(void)
 	}
 	p->machine = value_machine_new(&p->memory);
 	if (p->machine)
-		value_machine_set_translated_max(p->machine, AGAIN_TRANSLATED_MAX);
+		value_machine_set_translated_max(p->machine, translated_max);
 	if (p->machine && !value_machine_code(p->machine, everything.start, everything.end) &&
 	    again_processor_clear(p))
 		return p;
@@ -196,7 +196,7 @@ struct again *again_new(const struct again_block *blocks, uint32_t n, const uint
 			    .n_pages = n_pages,
 			    .here = n + 1,
 			    .open = n};
-	a->processor = again_processor_new();
+	a->processor = again_processor_new(AGAIN_TRANSLATED_BELIEVED);
 	a->codec = codec_new();
 	a->moments = calloc(n + (size_t)1, sizeof(*a->moments));
 	a->trace.blocks = malloc(BLOCKS * sizeof(*a->trace.blocks));
@@ -207,6 +207,11 @@ struct again *again_new(const struct again_block *blocks, uint32_t n, const uint
 		return a;
 	again_free(a);
 	return NULL;
+}
+
+void again_translate_at_most(struct again *a, uint64_t insns)
+{
+	value_machine_set_translated_max(a->processor->machine, insns);
 }
 
 static bool begin_fresh(struct again *a)
@@ -312,6 +317,14 @@ static bool take_told(struct again *a, struct columns *c, uint64_t n, uint64_t *
 	return true;
 }
 
+/* Why the processor did not go on. */
+static int why_not(const struct again *a)
+{
+	return a->processor->memory.exhausted		      ? -ENOMEM
+	       : value_machine_is_full(a->processor->machine) ? -E2BIG
+							      : -EBADMSG;
+}
+
 /* Executes block @i, where the processor is; @traced: its results are wanted. 0 or -errno. */
 static int execute(struct again *a, uint32_t i, bool traced)
 {
@@ -346,7 +359,7 @@ static int execute(struct again *a, uint32_t i, bool traced)
 			       (!anew || (!n_anew++ && begin_fresh(a)));
 		}
 		fine = fine && !a->refused;
-		err = fine ? 0 : a->processor->memory.exhausted ? -ENOMEM : -EBADMSG;
+		err = fine ? 0 : why_not(a);
 	}
 	columns_free(&c);
 	a->here = err ? a->n + 1 : i + 1;
@@ -425,14 +438,15 @@ int again_watched(struct again *a, uint32_t i, const struct again_watch *watch)
 	return err;
 }
 
-const struct value_insn *again_insn(struct again *a, uint64_t ip)
+int again_insn(struct again *a, uint64_t ip, const struct value_insn **out)
 {
 	/* Somewhere it has to have begun, for its code to be there. */
 	if (a->here > a->n) {
 		if (!begin_fresh(a))
-			return NULL;
+			return -ENOMEM;
 		a->here = 0;
 		a->open = a->n;
 	}
-	return value_machine_insn(a->processor->machine, ip);
+	*out = value_machine_insn(a->processor->machine, ip);
+	return *out ? 0 : why_not(a);
 }

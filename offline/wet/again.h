@@ -28,7 +28,9 @@ enum {
 	AGAIN_FRESH = 32,
 	AGAIN_PAGES_MAX = 1 << 16,	/* that a window touches */
 	AGAIN_CODE_MAX = 1 << 16,	/* pages of code */
-	AGAIN_TRANSLATED_MAX = 1 << 20, /* instructions, of a file that is read */
+	AGAIN_TRANSLATED_MAX = 1 << 20, /* instructions, by who writes */
+	/* By who reads: each once more alone, for what it reads and writes. */
+	AGAIN_TRANSLATED_BELIEVED = 2 * AGAIN_TRANSLATED_MAX,
 	AGAIN_COUNTS_MAX = 1 << 27, /* blocks and one more, times nodes: values.h has one of each */
 	AGAIN_WORDS = 307,
 };
@@ -59,8 +61,8 @@ struct again_processor {
 	uint64_t pages;
 };
 
-/* NULL: out of memory. */
-struct again_processor *again_processor_new(void);
+/* One that translates @translated_max instructions at most. NULL: out of memory. */
+struct again_processor *again_processor_new(uint64_t translated_max);
 void again_processor_free(struct again_processor *p);
 /* Memory is empty, registers are value_state_fresh(), and all of it is exact. */
 bool again_processor_clear(struct again_processor *p);
@@ -105,6 +107,8 @@ struct again;
 struct again *again_new(const struct again_block *blocks, uint32_t n, const uint64_t *addrs,
 			const uint8_t *pages, uint32_t n_pages);
 void again_free(struct again *a);
+/* AGAIN_TRANSLATED_BELIEVED at first. */
+void again_translate_at_most(struct again *a, uint64_t insns);
 /* Whoever is told, in order, of what executing a block does. */
 struct again_watch {
 	/* A word of memory (its address by 8) was told. */
@@ -117,10 +121,11 @@ struct again_watch {
 /* Executes block @i, whose results nobody wants, for @watch. 0, or as again_results(), which next
  * has to execute it once more. */
 int again_watched(struct again *a, uint32_t i, const struct again_watch *watch);
-/* The instruction at @ip, by the pages of code; borrowed. NULL: there is none, or memory is out. */
-const struct value_insn *again_insn(struct again *a, uint64_t ip);
+/* The instruction at @ip, by the pages of code; borrowed. 0; -ENOMEM; -EBADMSG: there is none;
+ * -E2BIG: more are translated than is believed. */
+int again_insn(struct again *a, uint64_t ip, const struct value_insn **out);
 /* The results of block @i, borrowed until the next one is asked for. 0; -EBADMSG: they cannot be
- * computed, or are not what they were; -ENOMEM. */
+ * computed, or are not what they were; -ENOMEM; -E2BIG as again_insn(). */
 int again_results(struct again *a, uint32_t i, const uint64_t **results);
 
 #endif

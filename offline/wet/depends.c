@@ -88,14 +88,16 @@ void wet_depends_free(struct wet_depends *d)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-/* One instruction as a block, for what it reads and writes; NULL: it is none. */
-static struct dep_block *insn_at(struct wet_depends *d, uint64_t ip, const struct value_insn **insn)
+/* One instruction as a block, for what it reads and writes. 0 or -errno. */
+static int insn_at(struct wet_depends *d, uint64_t ip, const struct value_insn **insn,
+		   struct dep_block **out)
 {
-	*insn = again_insn(d->again, ip);
-	if (!*insn)
-		return NULL;
+	int err = again_insn(d->again, ip, insn);
+	if (err)
+		return err;
 	struct value_block b = {.ip = ip, .n_insns = 1, .insns = (struct value_insn *)*insn};
-	return dep_block_new(&b);
+	*out = dep_block_new(&b);
+	return *out ? 0 : -ENOMEM;
 }
 
 static int make_reads(struct wet_depends *d, uint32_t node)
@@ -107,8 +109,7 @@ static int make_reads(struct wet_depends *d, uint32_t node)
 	struct dep_block **blocks = calloc(n->n_stmts, sizeof(*blocks));
 	int err = insns && blocks ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < n->n_stmts && !err; i++) {
-		blocks[i] = insn_at(d, d->file->ips[n->first_stmt + i], &insns[i].insn);
-		err = blocks[i] ? 0 : -EBADMSG;
+		err = insn_at(d, d->file->ips[n->first_stmt + i], &insns[i].insn, &blocks[i]);
 		insns[i].dep = blocks[i] ? &blocks[i]->insns[0] : NULL;
 	}
 	if (!err && !wet_reads_make(insns, n->n_stmts, &d->reads[node]))

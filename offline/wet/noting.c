@@ -63,7 +63,7 @@ struct noting *noting_new(const struct noting_watch *watch)
 	if (!n)
 		return NULL;
 	n->watch = *watch;
-	n->second = again_processor_new();
+	n->second = again_processor_new(AGAIN_TRANSLATED_MAX);
 	n->trace = (struct value_trace){.blocks = malloc(RESULTS * sizeof(uint32_t)),
 					.addresses = malloc(RESULTS * sizeof(uint64_t)),
 					.results = malloc(RESULTS * sizeof(uint64_t)),

@@ -17,11 +17,17 @@
 
 static int failed(const struct wet_asked *a, int err, struct pugmark_diag *diag)
 {
-	return pugmark_diag_set(diag, err, a->path, PUGMARK_NO_OFFSET, "%s",
-				err == -EBADMSG ? "a stream is damaged"
-				: err == -ENOTSUP
-					? "a stream is compressed by what this build lacks"
-					: "out of memory");
+	static const struct {
+		int err;
+		const char *why;
+	} reasons[] = {{-EBADMSG, "a stream is damaged"},
+		       {-ENOTSUP, "a stream is compressed by what this build lacks"},
+		       {-E2BIG, "it has more code than a trace is believed to have"}};
+	const char *why = "out of memory";
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].err == err)
+			why = reasons[i].why;
+	return pugmark_diag_set(diag, err, a->path, PUGMARK_NO_OFFSET, "%s", why);
 }
 
 static void print_place(const struct wet_file *f, uint32_t stmt, bool json)

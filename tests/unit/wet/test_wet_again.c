@@ -201,7 +201,7 @@ static void without_end(void **s)
 						.n_turns = TURNS_MADE,
 						.at = packed.data,
 						.len = packed.len};
-			struct again_processor *p = again_processor_new();
+			struct again_processor *p = again_processor_new(AGAIN_TRANSLATED_MAX);
 			assert_int_equal(value_memory_write(&p->memory, CODE, codes[k], VALUE_PAGE,
 							    VALUE_EXACT),
 					 0);
@@ -265,11 +265,10 @@ static void too_much_code(void **s)
 {
 	(void)s;
 	/* Zeros: add [rax], al, from each address on. */
-	struct again_processor *p = again_processor_new();
 	enum { MOST = 5000 };
+	struct again_processor *p = again_processor_new(MOST);
 	uint64_t n = 0;
 	assert_non_null(p);
-	value_machine_set_translated_max(p->machine, MOST);
 	while (n <= MOST && value_machine_insn(p->machine, CODE + n))
 		n++;
 	assert_true(value_machine_is_full(p->machine));
@@ -277,6 +276,27 @@ static void too_much_code(void **s)
 	value_machine_state(p->machine)->rip = CODE + n;
 	assert_false(again_processor_run(p, 1, NULL, NULL, NULL));
 	again_processor_free(p);
+}
+
+/* Who reads is told of that too, and not that the file is damaged. */
+static void too_much_code_to_read(void **state)
+{
+	(void)state;
+	const struct value_insn *insn;
+	const uint64_t *results;
+	struct made *m = make_all();
+	struct again *a = again_new(m->blocks, BLOCKS, &code_addr, code, 1);
+	enum { MOST = 5000 };
+	uint64_t n = 0;
+	assert_non_null(a);
+	again_translate_at_most(a, MOST);
+	while (n <= MOST && !again_insn(a, 2 * CODE + n, &insn))
+		n++;
+	assert_in_range(n, MOST - VALUE_BLOCK_INSNS, MOST);
+	assert_int_equal(again_insn(a, 2 * CODE + n, &insn), -E2BIG);
+	assert_int_equal(again_results(a, 0, &results), -E2BIG);
+	again_free(a);
+	free_all(m);
 }
 
 /* What was watched of a block is what its instructions did; who refuses ends it. */
@@ -356,7 +376,7 @@ static void words(void **s)
 static void cleared(void **s)
 {
 	(void)s;
-	struct again_processor *p = again_processor_new();
+	struct again_processor *p = again_processor_new(AGAIN_TRANSLATED_MAX);
 	const struct value_state fresh = value_state_fresh();
 	struct value_state *state = value_machine_state(p->machine);
 	uint16_t differ[AGAIN_WORDS];
@@ -379,7 +399,7 @@ int main(void)
 		cmocka_unit_test(without_end), cmocka_unit_test(too_many_pages),
 		cmocka_unit_test(words),       cmocka_unit_test(long_columns),
 		cmocka_unit_test(cleared),     cmocka_unit_test(too_much_code),
-		cmocka_unit_test(watched),
+		cmocka_unit_test(watched),     cmocka_unit_test(too_much_code_to_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
