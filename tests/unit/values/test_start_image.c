@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_start_image.c: of a process that runs memory is told as it is, also where it may not read
  * that itself at the moment; what nobody can read is told to be unknown. Of a file that is mapped
- * later the bytes are kept, if it is that file by its number and its file system. */
+ * later the bytes are kept, if it is that file by its number and its file system, in whichever
+ * order parts are shown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,6 +153,52 @@ static struct mapped_file map_file(struct stat *st)
 				    .device = st->st_dev};
 }
 
+/* One mapping shows a part behind what another one shows first, and a third one all. */
+static void test_parts_of_a_file_are_kept_once_each(void **state)
+{
+	(void)state;
+	const struct start_options options = {0};
+	struct {
+		int first, n;
+	} shown[] = {{2, 1}, {0, 1}, {0, FILE_PAGES}, {1, 2}};
+	struct capture_writer *writer;
+	struct captures *captures;
+	struct pugmark_diag diag;
+	struct stat st;
+	uint8_t bytes[PAGE], same[PAGE];
+	struct mapped_file f = map_file(&st);
+	int fd = open("captures", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	if (access("/proc/self/map_files", R_OK | X_OK))
+		skip();
+	assert_int_equal(capture_writer_open(fd, 1, &writer, &diag), 0);
+	struct start_image *image = start_image_new(&options, writer);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		struct mapped_file part = f;
+		part.addr += shown[i].first * PAGE;
+		part.off = shown[i].first * PAGE;
+		part.len = shown[i].n * PAGE;
+		assert_int_equal(start_image_file_of(image, &part), 0);
+	}
+	json_t *table =
+		json_pack("{s:i,s:i,s:[],s:[],s:[],s:o}", "version", 1, "whole", 1, "modules",
+			  "places", "mappings", "files", start_image_files(image));
+	char *text = json_dumps(table, 0);
+	capture_writer_table(writer, text, strlen(text));
+	start_image_free(image);
+	assert_int_equal(capture_writer_close(writer, NULL, NULL), 0);
+	json_decref(table);
+	free(text);
+	assert_int_equal(captures_open(".", &captures, &diag), 0);
+	for (int i = 0; i < FILE_PAGES; i++) {
+		memset(same, 'A' + i, PAGE);
+		assert_int_equal(captures_file_bytes(captures, 0, i * PAGE, PAGE, bytes), 0);
+		assert_memory_equal(bytes, same, PAGE);
+	}
+	captures_free(captures);
+	munmap((void *)f.addr, f.len);
+}
+
 static void test_a_file_is_its_file_systems(void **state)
 {
 	(void)state;
@@ -181,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pages_are_told_as_they_are),
 		cmocka_unit_test(test_a_file_is_its_file_systems),
+		cmocka_unit_test(test_parts_of_a_file_are_kept_once_each),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -39,12 +39,17 @@ enum { PAGE = 4096, XSAVE_MAX = 16384, OPEN_FILES = 200, CLOCK_TICK_NS = 1000000
 #define PAGE_SWAPPED (1ull << 62)
 #define PAGE_OF_FILE (1ull << 61) /* or shared */
 
+struct run {
+	uint64_t addr, bytes;
+};
+
 struct image_file {
 	char *path;
 	struct build_id id;
 	dev_t dev;
 	ino_t ino;
-	uint64_t kept_end;  /* what was written of it, from the first mapping on */
+	struct run *kept; /* what was written of it: offsets, ascending */
+	uint32_t n_kept;
 	int fd;		    /* -1: too many are open */
 	int64_t written_ns; /* when it was, as it was found first (CLOCK_REALTIME) */
 	bool changed;	    /* since it was mapped first, perhaps */
@@ -64,10 +69,6 @@ struct pm_scan_arg {
 #endif
 
 #define NT_SHADOW_STACK 0x204 /* NT_X86_SHSTK, of Linux 6.6 */
-
-struct run {
-	uint64_t addr, bytes;
-};
 
 struct start_image {
 	const struct start_options *options;
@@ -107,6 +108,7 @@ void start_image_free(struct start_image *s)
 		return;
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		free(s->files[i].path);
+		free(s->files[i].kept);
 		if (s->files[i].fd >= 0)
 			close(s->files[i].fd);
 	}
@@ -144,29 +146,63 @@ static bool is_kept_out(const struct start_image *s, const char *path)
 			redaction_hides_path(&s->options->redaction, path));
 }
 
+/* The first bytes of @f at offset @at or behind it, before @end, that were not written; none: it
+ * begins at @end. */
+static struct run next_unkept(const struct image_file *f, uint64_t at, uint64_t end)
+{
+	for (uint32_t i = 0; i < f->n_kept && at < end; i++) {
+		const struct run *k = &f->kept[i];
+
+		if (k->addr > at)
+			return (struct run){at, (k->addr < end ? k->addr : end) - at};
+		if (k->addr + k->bytes > at)
+			at = k->addr + k->bytes;
+	}
+	return at < end ? (struct run){at, end - at} : (struct run){end, 0};
+}
+
+/* Notes that @run of @f, of which nothing was, is written. False: out of memory. */
+static bool note_kept(struct image_file *f, struct run run)
+{
+	uint32_t i = 0;
+
+	while (i < f->n_kept && f->kept[i].addr < run.addr)
+		i++;
+	if (i && f->kept[i - 1].addr + f->kept[i - 1].bytes == run.addr) {
+		f->kept[i - 1].bytes += run.bytes;
+		return true;
+	}
+	struct run *kept = realloc(f->kept, (f->n_kept + 1) * sizeof(*kept));
+	if (!kept)
+		return false;
+	f->kept = kept;
+	memmove(kept + i + 1, kept + i, (f->n_kept - i) * sizeof(*kept));
+	kept[i] = run;
+	f->n_kept++;
+	return true;
+}
+
 /* Keeps what the mapping shows of the file behind @fd, as far as that has not been. */
 static void keep_bytes(struct start_image *s, uint32_t number, int fd, const struct stat *st,
 		       const struct process_map *m)
 {
 	struct image_file *f = &s->files[number];
-	uint64_t at = m->off > f->kept_end ? m->off : f->kept_end;
-	uint64_t end = m->off + (m->end - m->start);
+	uint64_t end = m->off + (m->end - m->start), unkept = 0;
 
 	if (end > (uint64_t)st->st_size)
 		end = ((uint64_t)st->st_size + PAGE - 1) & ~(PAGE - 1ull);
-	if (end > at && end - at > FILE_MAX_BYTES)
-		return;
-	uint8_t *bytes = end > at ? malloc(CAPTURE_FILE_BYTES) : NULL;
-	while (bytes && at < end) {
-		uint32_t len = end - at < CAPTURE_FILE_BYTES ? end - at : CAPTURE_FILE_BYTES;
-		ssize_t n = pread(fd, bytes, len, at);
+	struct run first = next_unkept(f, m->off, end), run = first;
+	for (; run.bytes; run = next_unkept(f, run.addr + run.bytes, end))
+		unkept += run.bytes;
+	uint8_t *bytes = unkept && unkept <= FILE_MAX_BYTES ? malloc(CAPTURE_FILE_BYTES) : NULL;
+	for (run = first; bytes && run.bytes; run = next_unkept(f, run.addr + run.bytes, end)) {
+		run.bytes = run.bytes < CAPTURE_FILE_BYTES ? run.bytes : CAPTURE_FILE_BYTES;
+		ssize_t n = pread(fd, bytes, run.bytes, run.addr);
 
-		if (n <= 0)
+		if (n <= 0 || !note_kept(f, run))
 			break;
-		memset(bytes + n, 0, len - n); /* behind the end of the file a page has zeros */
-		capture_writer_file(s->writer, number, at, bytes, len);
-		at += len;
-		f->kept_end = at;
+		memset(bytes + n, 0, run.bytes - n); /* behind the end of the file are zeros */
+		capture_writer_file(s->writer, number, run.addr, bytes, run.bytes);
 	}
 	free(bytes);
 }
