@@ -280,6 +280,11 @@ assert [t["statements"] for t in same] == [one["statements"]], (one, same)'
 	run 0 wet one.$task.wet --depends "$(address add two)" --limit 100000
 	claim "task $task: the same dependences" same depends out
 done <tasks
+touch "again.wet.$(tail -n 1 tasks)"
+run 1 wet -o again.wet two.rec
+claim 'of a run whose second file is there already the first is not left' is "$(echo again.wet.*)" "again.wet.$(tail -n 1 tasks)"
+run 1 wet -o "$(printf './%.0s' $(seq 2045))long" two.rec
+claim 'a name that has no room for the number of a task is refused' is "$(grep -c 'File name too long' err) $(ls long* 2>/dev/null)" '1 '
 run 1 wet --task 99 two.rec
 claim 'a task that is not there is said' grep -q 'no task 99 has values' err
 run 2 wet --task x two.rec

@@ -269,6 +269,50 @@ static int make(struct making *m, struct pugmark_diag *diag)
 	return err == CANNOT_EXECUTE ? make_so(m, false, diag) : err;
 }
 
+/* The name of the file that the trace of @task goes to, in @file. */
+static int output_of(const struct wet_options *o, uint32_t task, bool several, char file[PATH_MAX],
+		     struct pugmark_diag *diag)
+{
+	int len = several ? snprintf(file, PATH_MAX, "%s.%u", o->output, task)
+			  : snprintf(file, PATH_MAX, "%s", o->output);
+	return len < PATH_MAX ? 0 : wet_output_failed(o->output, -ENAMETOOLONG, diag);
+}
+
+/* One task's, with its tables; @several: one of several tasks. */
+static int make_task(struct making *m, bool several, struct pugmark_diag *diag)
+{
+	const struct wet_options *o = m->o;
+	struct wet_output out = {.parent = -1};
+	char file[PATH_MAX];
+	int err = o->output ? output_of(o, m->made->task, several, file, diag) : 0;
+	m->output = o->output ? file : NULL;
+	if (!err && m->output)
+		err = wet_output_create(m->output, &out, diag);
+	m->file = out.file;
+	if (!err)
+		err = wet_output_end(&out, make(m, diag), diag);
+	if (err)
+		return err;
+	if (several && !o->json)
+		printf("Task %u%s%s\n\n", m->made->task, m->output ? ": " : "",
+		       m->output ? m->output : "");
+	(o->json ? wet_tables_json : wet_tables_text)(m->made);
+	if (several && !o->json)
+		putchar('\n');
+	return 0;
+}
+
+/* The files of the first @n tasks that are asked for. */
+static void remove_made(const struct wet_options *o, const uint32_t *tasks, uint32_t n)
+{
+	struct pugmark_diag ignored;
+	char file[PATH_MAX];
+	for (uint32_t i = 0; o->output && i < n; i++)
+		if ((!o->task || tasks[i] == o->task) &&
+		    !output_of(o, tasks[i], true, file, &ignored))
+			wet_output_remove(file);
+}
+
 /* The tasks that are asked for, one by one. *@partial: one of them ends in a gap. */
 static int make_all(const struct wet_options *o, bool *partial, struct pugmark_diag *diag)
 {
@@ -289,27 +333,13 @@ static int make_all(const struct wet_options *o, bool *partial, struct pugmark_d
 	err = err ? err : value_names_open(o->dir, value_replay_captures(m.replay), &m.names, diag);
 	for (uint32_t i = 0; i < n_tasks && !err; i++) {
 		struct wet_made made = {.task = tasks[i]};
-		char file[PATH_MAX];
 		if (o->task && tasks[i] != o->task)
 			continue;
 		m.made = &made;
-		m.output = o->output;
-		if (o->output && n > 1 &&
-		    snprintf(file, sizeof(file), "%s.%u", o->output, tasks[i]) < (int)sizeof(file))
-			m.output = file;
-		struct wet_output out = {.parent = -1};
-		err = m.output ? wet_output_create(m.output, &out, diag) : 0;
-		m.file = out.file;
-		if (!err)
-			err = wet_output_end(&out, make(&m, diag), diag);
+		err = make_task(&m, n > 1, diag);
 		*partial |= made.partial;
-		if (!err && n > 1 && !o->json)
-			printf("Task %u%s%s\n\n", tasks[i], m.output ? ": " : "",
-			       m.output ? m.output : "");
-		if (!err)
-			(o->json ? wet_tables_json : wet_tables_text)(&made);
-		if (!err && n > 1 && !o->json)
-			putchar('\n');
+		if (err && n > 1)
+			remove_made(o, tasks, i);
 	}
 	value_names_free(m.names);
 	value_replay_free(m.replay);

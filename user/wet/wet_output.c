@@ -47,3 +47,14 @@ int wet_output_end(struct wet_output *out, int err, struct pugmark_diag *diag)
 	out->parent = -1;
 	return err;
 }
+
+void wet_output_remove(const char *path)
+{
+	char name[FOLDER_NAME_MAX];
+	int parent = folder_parent(path, FOLDER_OWN, name);
+
+	if (parent < 0)
+		return;
+	unlinkat(parent, name, 0);
+	close(parent);
+}

@@ -25,5 +25,7 @@ int wet_output_failed(const char *path, int err, struct pugmark_diag *diag);
 /* Closes the file, and removes it if @err or if it cannot be closed. Returns @err, or -errno with
  * @diag filled. */
 int wet_output_end(struct wet_output *out, int err, struct pugmark_diag *diag);
+/* Removes the file that was made at @path, as another one of the same run has failed. */
+void wet_output_remove(const char *path);
 
 #endif
