@@ -87,6 +87,10 @@ claim 'what was read or mapped from files that match is not there' is "$(found n
 try number --redact 0 --no-memory '*/mapped'
 claim 'nor what a descriptor brings, nor what --no-memory names' \
 	is "$(found number)" 'folder/secret public '
+"$PUGMARK" record --level values --no-memory '*/mapped' -o met -- ./reader <input >/dev/null 2>met.err
+claim '--no-memory that matches a file that is mapped later has hidden something' is "$(grep -c 'has hidden nothing' met.err)" 0
+"$PUGMARK" record --level values --no-memory '\[heap]' -o missed -- ./reader <input >/dev/null 2>missed.err
+claim '--no-memory that matches no mapping is told of' grep -q 'has hidden nothing' missed.err
 try both --redact 0 --redact '*/secret' --redact '*/mapped'
 claim 'several at once' is "$(found both)" 'public '
 

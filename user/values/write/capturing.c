@@ -438,6 +438,10 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 			"without a state%s: values are not known behind them; ",
 			(unsigned long long)lost, (unsigned long long)without_task,
 			c->broken ? ", and others stood in the ring damaged" : "");
+	if (c->image && c->options->no_memory && !start_image_no_memory_matched(c->image))
+		fputs("no mapping, at the start or of a file later, has a name that --no-memory "
+		      "matches: it has hidden nothing; ",
+		      words);
 	fclose(words);
 	end_words(text, len);
 	capture_writer_lost(c->writer, lost);

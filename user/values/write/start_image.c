@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <linux/fs.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -78,6 +79,7 @@ struct start_image {
 	uint32_t n_files, cap_files;
 	struct process_maps maps;
 	struct name_folders folders; /* of the process that was read first */
+	atomic_bool matched;	     /* options->no_memory has */
 	json_t *mappings;
 	uint8_t xsave[XSAVE_MAX];
 	struct capture_range rseq; /* of the task whose registers were read last */
@@ -130,7 +132,7 @@ static bool is_named(const char *pattern, const char *path)
 
 /* Whether nothing may be kept of what is mapped under the name @path; of a file that was removed,
  * the name that it had counts. */
-static bool is_kept_out(const struct start_image *s, const char *path)
+static bool is_kept_out(struct start_image *s, const char *path)
 {
 	static const char removed[] = " (deleted)";
 	size_t len = path ? strlen(path) : 0, tail = sizeof(removed) - 1;
@@ -142,8 +144,11 @@ static bool is_kept_out(const struct start_image *s, const char *path)
 		if (is_kept_out(s, had))
 			return true;
 	}
-	return path && (is_named(s->options->no_memory, path) ||
-			redaction_hides_path(&s->options->redaction, path));
+	if (path && is_named(s->options->no_memory, path)) {
+		s->matched = true;
+		return true;
+	}
+	return path && redaction_hides_path(&s->options->redaction, path);
 }
 
 /* The first bytes of @f at offset @at or behind it, before @end, that were not written; none: it
@@ -317,7 +322,7 @@ static uint32_t take_file_again(struct start_image *s, const struct mapped_file 
 	return take_opened(s, fd, &st, shown, f->time_ns);
 }
 
-static bool leads_to_kept_out(const struct start_image *s, int fd)
+static bool leads_to_kept_out(struct start_image *s, int fd)
 {
 	char link[32], path[4096];
 
@@ -684,6 +689,11 @@ bool start_image_files_changed(struct start_image *s)
 	}
 	pthread_mutex_unlock(&s->lock);
 	return changed;
+}
+
+bool start_image_no_memory_matched(const struct start_image *s)
+{
+	return s->matched;
 }
 
 uint32_t start_image_n_files(struct start_image *s)

@@ -39,6 +39,8 @@ json_t *start_image_mappings(const struct start_image *image);
 json_t *start_image_files(struct start_image *image);
 /* Whether one of them was written while it was mapped, or right before. */
 bool start_image_files_changed(struct start_image *image);
+/* Whether options' no_memory has matched the name of a mapping by now. */
+bool start_image_no_memory_matched(const struct start_image *image);
 /* How many files there are by now. */
 uint32_t start_image_n_files(struct start_image *image);
 
