@@ -2,6 +2,7 @@
 /* span.c: see span.h. */
 #include "offline/patch/span.h"
 
+#include "offline/code/decode.h"
 #include "offline/patch/original.h"
 
 #include <errno.h>
@@ -167,8 +168,18 @@ static bool is_free(const struct spans *s, uint64_t addr, uint32_t len)
 	return true;
 }
 
+/* Whether @insn is a call that counts as a jump. What it calls writes over its return address on
+ * the stack, so no trampoline can make it as a jump. */
+static bool is_jumping_call(const struct pugmark_model *m, const struct pugmark_insn *insn)
+{
+	size_t have;
+	const uint8_t *at = pugmark_model_bytes(m, m->text_addr + insn->off, &have);
+
+	return at && have && insn_is_jumping_call(insn, at);
+}
+
 /* What a patch of instructions up to @insn has as its last. */
-static enum patch_form form_of(const struct pugmark_insn *insn)
+static enum patch_form form_of(const struct pugmark_model *m, const struct pugmark_insn *insn)
 {
 	switch (insn->kind) {
 	case PUGMARK_INSN_CALL:
@@ -176,7 +187,7 @@ static enum patch_form form_of(const struct pugmark_insn *insn)
 	case PUGMARK_INSN_CALL_IND:
 		return PATCH_CALL_IND;
 	case PUGMARK_INSN_JMP:
-		return PATCH_JMP;
+		return is_jumping_call(m, insn) ? PATCH_NONE : PATCH_JMP;
 	case PUGMARK_INSN_JMP_IND:
 		return PATCH_JMP_IND;
 	case PUGMARK_INSN_JCC:
@@ -266,7 +277,7 @@ static bool try_span(const struct spans *s, uint32_t first, uint32_t last, uint3
 	const struct pugmark_insn *end = &m->insns[last];
 	uint64_t from = m->text_addr + m->insns[first].off;
 	uint32_t len = end->off + end->len - m->insns[first].off, pad = 0;
-	enum patch_form form = form_of(end);
+	enum patch_form form = form_of(m, end);
 
 	bool call = form == PATCH_CALL || form == PATCH_CALL_IND;
 
@@ -300,7 +311,7 @@ static uint8_t room_at(const struct spans *s, const struct pugmark_block *b, uin
 	if (s->open[b->func] || from == m->funcs[b->func].addr)
 		return 0;
 	for (uint32_t i = first; i < b->insn + b->n_insns && i - first < PATCH_INSNS_MAX; i++) {
-		enum patch_form form = form_of(&m->insns[i]);
+		enum patch_form form = form_of(m, &m->insns[i]);
 
 		len += m->insns[i].len;
 		if (len > PATCH_BYTES_MAX ||

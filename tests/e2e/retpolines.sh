@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # retpolines.sh: a program whose indirect calls, and returns, go by calls of thunks that replace their return address or
-# take it off (retpolines): three modes tell each call that the same program without them makes, and no gap.
+# take it off (retpolines): three modes, and patches, tell each call that the same program without them makes, and no gap.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -67,11 +67,23 @@ build() { # NAME COMPILER FLAG...
 		claim "$1 $mode: it prints what it prints without thunks" same expected printed
 		claim "$1 $mode: each call of leaf()" is "$(calls_of_leaf "$1" $mode)" "$(calls_of_leaf plain full)"
 	done
+	"$PUGMARK" record -q -o "$1.patch" --carrier patch --mode full -- "./$1" >printed 2>err
+	claim "$1 patched: no gap" "$PUGMARK" verify "$1.patch"
+	claim "$1 patched: it prints what it prints without thunks" same expected printed
+	claim "$1 patched: each call of leaf()" is "$(calls_of_leaf "$1" patch)" "$(calls_of_leaf plain full)"
+}
+runs_patched() { # NAME FLAG...: thunks among a function's own code, where an instruction beside them could be patched
+	gcc "${@:2}" -O1 -fno-inline -o "$1" program.c 2>err && gcc -O1 -fno-inline -o plain program.c || return
+	./plain >expected
+	"$PUGMARK" record -q -o "$1.patch" --carrier patch --mode full -- "./$1" >printed 2>err
+	claim "$1 patched: it prints what it prints without thunks" same expected printed
 }
 build thunks gcc -mindirect-branch=thunk
 build register_thunks gcc -mindirect-branch=thunk -mindirect-branch-register
 build return_thunks gcc -mindirect-branch=thunk -mfunction-return=thunk
 build clangs clang -mretpoline
+runs_patched inline_thunks -mindirect-branch=thunk-inline
+runs_patched inline_return_thunks -mfunction-return=thunk-inline
 [ $tried -gt 0 ] || skip 'no compiler that makes them'
 echo "$tried ways to compile it"
 conclude
