@@ -71,13 +71,22 @@ static uint32_t next_cut(const struct parser *p, uint32_t n)
 	return 0;
 }
 
+/* Whether the words alone tell that the event is not of line @kept, which was called back in one
+ * place only: most of many lines are not asked more. */
+static bool is_other(const struct context *kept, const struct lookahead *la)
+{
+	uint64_t end = kept->stack[0].cfa ? kept->stack[0].cfa : UINT64_MAX;
+	return kept->callee_cfa && kept->n_interruptions == 1 &&
+	       held_words_in(kept->held, la->e, kept->callee_cfa, end) == HOLDS_NOT;
+}
+
 /* How many frames of kept context @i are open, if it was put back, and in *@sure whether that is
  * certain; 0: it was not. */
 static uint32_t put_back(const struct parser *p, uint32_t i, const struct lookahead *la,
 			 uint64_t *cfa, bool *sure)
 {
 	const struct context *kept = &p->contexts[i];
-	if (!kept->aside || !kept->held)
+	if (!kept->aside || !kept->held || is_other(kept, la))
 		return 0;
 	struct parser there = context_view(p, kept);
 	for (uint32_t n = there.n; n; n = next_cut(&there, n)) {
@@ -117,7 +126,7 @@ static void ask_put_back(const struct parser *p, const struct lookahead *la,
 		uint32_t n = put_back(p, i, la, &cfa, &sure);
 		if (!n || cfa > best)
 			continue;
-		found = cfa < best && sure ? 1 : 2;
+		found = cfa < best && sure && !p->contexts[i].several ? 1 : 2;
 		best = cfa;
 		c.aside.context = i;
 		c.aside.n = n;
@@ -185,6 +194,74 @@ static struct held_words *held_now(struct parser *p)
 	return held;
 }
 
+static bool has_same_frames(const struct context *a, const struct context *b)
+{
+	if (a->n != b->n || a->n_interruptions != b->n_interruptions)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct frame *x = &a->stack[i], *y = &b->stack[i];
+		if (x->cfa != y->cfa || x->ret != y->ret || x->module != y->module ||
+		    x->node != y->node || x->gone != y->gone)
+			return false;
+	}
+	for (uint32_t i = 0; i < a->n_interruptions; i++)
+		if (a->interruptions[i].frame != b->interruptions[i].frame ||
+		    a->interruptions[i].kind != b->interruptions[i].kind ||
+		    a->interruptions[i].position != b->interruptions[i].position)
+			return false;
+	return true;
+}
+
+/* The kept line that nothing tells apart from @c: it has the same frames in the same place, and its
+ * memory held the same words. NULL: none. */
+static struct context *same_as(const struct parser *p, const struct context *c)
+{
+	for (uint32_t i = p->n_contexts; p->n_aside && i-- > 0;) {
+		struct context *kept = &p->contexts[i];
+		const struct held_words *held = kept->held;
+		if (kept->aside && held && held->addr == c->held->addr && held->n == c->held->n &&
+		    !memcmp(held->at, c->held->at, held->n * sizeof(*held->at)) &&
+		    has_same_frames(kept, c))
+			return kept;
+	}
+	return NULL;
+}
+
+/* Forgets the words further out than the frames of @c: no question is about them. */
+static void trim_held(struct context *c)
+{
+	uint64_t end = c->stack[0].cfa ? c->stack[0].cfa : UINT64_MAX;
+	uint64_t n = end > c->held->addr ? (end - c->held->addr) / 8 : 0;
+	if (n >= c->held->n)
+		return;
+	c->held->n = (uint32_t)n;
+	struct held_words *less =
+		realloc(c->held, sizeof(*c->held) + c->held->n * sizeof(*c->held->at));
+	c->held = less ? less : c->held;
+}
+
+/* Keeps line @c, which the call takes over. A program that raises over the same callbacks again and
+ * again leaves equal lines, which are kept as one. Of too many the oldest is forgotten. */
+static void keep_aside(struct parser *p, struct context *c)
+{
+	trim_held(c);
+	struct context *same = same_as(p, c);
+	if (same) {
+		same->several = true;
+		context_free(c);
+		return;
+	}
+	for (uint32_t i = 0; p->n_aside >= ASIDE_MAX && i < p->n_contexts;) {
+		if (!p->contexts[i].aside) {
+			i++;
+			continue;
+		}
+		struct context oldest = context_take(p, i);
+		context_free(&oldest);
+	}
+	context_keep(p, c);
+}
+
 /* Keeps the frames inside of the first @n, the innermost of which is in a call, as a context of
  * their own. */
 static void keep_inner(struct parser *p, uint32_t n, struct held_words *held)
@@ -197,6 +274,7 @@ static void keep_inner(struct parser *p, uint32_t n, struct held_words *held)
 		.n = p->n - n,
 		.cap = p->n - n,
 		.held = held,
+		.callee_cfa = callee_cfa(p, p->n),
 	};
 	uint32_t first = p->n_interruptions;
 	while (first && p->interruptions[first - 1].frame >= n)
@@ -204,7 +282,7 @@ static void keep_inner(struct parser *p, uint32_t n, struct held_words *held)
 	c.n_interruptions = c.cap_interruptions = p->n_interruptions - first;
 	c.stack = malloc(c.cap * sizeof(*c.stack));
 	c.interruptions = malloc(c.cap_interruptions * sizeof(*c.interruptions));
-	if (!held || p->n_aside >= ASIDE_MAX || !c.stack || !c.interruptions) {
+	if (!held || !c.stack || !c.interruptions) {
 		p->notes->failed |= !c.stack || !c.interruptions;
 		context_free(&c);
 		return;
@@ -218,7 +296,7 @@ static void keep_inner(struct parser *p, uint32_t n, struct held_words *held)
 		c.interruptions[i].frame -= n;
 	c.stack[0].boundary = c.interruptions[0].kind = BELOW_SWITCH;
 	c.interruptions[0].position = OUTSIDE;
-	context_keep(p, &c);
+	keep_aside(p, &c);
 }
 
 /* The frames inside of the first @n are left, and what those are in goes on. @held: what the memory

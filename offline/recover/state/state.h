@@ -109,6 +109,8 @@ struct context {
 	uint64_t goroutine; /* Go: the number of that whose stack it is; 0: not known */
 	bool aside;	    /* its memory holds other frames meanwhile (explain/put_aside.c) */
 	bool untold;	    /* aside: of its frames no event has told that they are of this stack */
+	bool several;	    /* aside: stands for two or more that nothing tells apart */
+	uint64_t callee_cfa;	 /* aside: of what its innermost frame has called; 0: not known */
 	struct held_words *held; /* aside: what its memory held; heap, or NULL */
 };
 
