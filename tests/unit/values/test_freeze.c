@@ -7,10 +7,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -77,9 +79,57 @@ static void test_all_that_run_are_stopped(void **state)
 	}
 }
 
+/* Its first thread is in vfork() until the child ends; nothing interrupts that. */
+static void run_vfork_parent(void)
+{
+	pthread_t t;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_create(&t, NULL, go_on, NULL);
+	while (!*turns)
+		usleep(1000);
+	if (!vfork()) {
+		sleep(3);
+		_exit(0);
+	}
+	turns[1] = 1;
+	pause();
+}
+
+static void test_one_that_cannot_be_stopped_is_told(void **state)
+{
+	struct pugmark_diag diag;
+	struct frozen frozen;
+
+	(void)state;
+	turns[0] = turns[1] = 0;
+	pid_t pid = fork();
+	if (!pid)
+		run_vfork_parent();
+	while (!*turns)
+		usleep(1000);
+	usleep(200000);
+	assert_int_equal(freeze(pid, &frozen, &diag), -EBUSY);
+	assert_int_equal(turns[1], 0);
+	assert_non_null(strstr(diag.text, "nothing interrupts"));
+	long before = *turns;
+	usleep(20000);
+	assert_true(*turns > before);
+	sleep(3);
+	assert_int_equal(freeze(pid, &frozen, &diag), 0);
+	thaw(&frozen);
+	for (int i = 0; i < 1000 && !turns[1]; i++)
+		usleep(1000);
+	assert_int_equal(turns[1], 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_that_run_are_stopped)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_that_run_are_stopped),
+		cmocka_unit_test(test_one_that_cannot_be_stopped_is_told)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

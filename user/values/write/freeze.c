@@ -15,6 +15,9 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
+
+enum { WAIT_MS = 1000, POLL_NS = 200000, LATER_MAX = 64 };
 
 static bool is_stopped(const struct frozen *f, pid_t tid)
 {
@@ -24,18 +27,35 @@ static bool is_stopped(const struct frozen *f, pid_t tid)
 	return false;
 }
 
-/* Waits until thread @tid, which was seized, stands. -ESRCH: it has ended. */
-static int await_stop(pid_t tid)
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+}
+
+/* Waits until thread @tid of @pid, which was seized, stands. -ESRCH: it has ended. -EBUSY: by
+ * @until_ms it does not stand, as it is in a call that nothing interrupts. */
+static int await_stop(pid_t pid, pid_t tid, uint64_t until_ms)
 {
 	int status;
 
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
 		return -errno;
 	for (;;) {
-		if (waitpid(tid, &status, __WALL) < 0) {
-			if (errno == EINTR)
-				continue;
+		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+		if (got < 0)
 			return -errno;
+		if (!got) {
+			/* A first thread that ends before the others is not waited for. */
+			if (thread_has_ended(pid, tid))
+				return -ESRCH;
+			if (now_ms() >= until_ms)
+				return -EBUSY;
+			nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+			continue;
 		}
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
@@ -48,7 +68,7 @@ static int await_stop(pid_t tid)
 
 /* Seizes thread @tid of @pid and waits until it stands. -ESRCH: it has ended. One that was seized
  * and does not come to stand is in the list, so that it is let go. */
-static int stop_thread(struct frozen *f, pid_t pid, pid_t tid)
+static int stop_thread(struct frozen *f, pid_t pid, pid_t tid, uint64_t until_ms)
 {
 	if (f->n == f->cap) {
 		uint32_t cap = f->cap ? 2 * f->cap : 16;
@@ -62,13 +82,13 @@ static int stop_thread(struct frozen *f, pid_t pid, pid_t tid)
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
 		return errno == EPERM && thread_has_ended(pid, tid) ? -ESRCH : -errno;
 	f->tids[f->n++] = tid;
-	int err = await_stop(tid);
+	int err = await_stop(pid, tid, until_ms);
 	f->n -= err == -ESRCH;
 	return err;
 }
 
 /* Stops what is not yet. Returns how many that were, or -errno. */
-static int stop_round(struct frozen *f, pid_t pid)
+static int stop_round(struct frozen *f, pid_t pid, uint64_t until_ms)
 {
 	char path[32];
 	struct dirent *e;
@@ -83,7 +103,7 @@ static int stop_round(struct frozen *f, pid_t pid)
 
 		if (tid <= 0 || is_stopped(f, tid))
 			continue;
-		err = stop_thread(f, pid, tid);
+		err = stop_thread(f, pid, tid, until_ms);
 		n += !err;
 		if (err == -ESRCH)
 			err = 0;
@@ -92,16 +112,58 @@ static int stop_round(struct frozen *f, pid_t pid)
 	return err ? err : n;
 }
 
+/* A thread that was seized can be let go only where it stands: that is done by the next call that
+ * finds it so. If none does, the kernel lets it go when this process ends. */
+static pid_t later[LATER_MAX];
+
+static void let_go_later(pid_t tid)
+{
+	for (int i = 0; i < LATER_MAX; i++)
+		if (!later[i]) {
+			later[i] = tid;
+			return;
+		}
+}
+
+static void let_go_those(void)
+{
+	for (int i = 0; i < LATER_MAX; i++) {
+		int status;
+
+		if (!later[i])
+			continue;
+		pid_t got = waitpid(later[i], &status, __WALL | WNOHANG);
+		if (got > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, later[i], NULL,
+			       status >> 16 == PTRACE_EVENT_STOP ? 0L : (long)WSTOPSIG(status));
+		if (got)
+			later[i] = 0;
+	}
+}
+
 int freeze(pid_t pid, struct frozen *out, struct pugmark_diag *diag)
 {
 	struct frozen f = {0};
 	int n;
+	const uint64_t until_ms = now_ms() + WAIT_MS;
 
+	let_go_those();
 	do
-		n = stop_round(&f, pid);
+		n = stop_round(&f, pid, until_ms);
 	while (n > 0);
 	if (!n && !f.n)
 		n = -ESRCH;
+	if (n == -EBUSY) {
+		pid_t busy = f.tids[--f.n];
+
+		thaw(&f);
+		let_go_later(busy);
+		return pugmark_diag_set(
+			diag, n, NULL, PUGMARK_NO_OFFSET,
+			"process %d was not stopped for a moment: thread %d is in a "
+			"call that nothing interrupts (try again later)",
+			pid, busy);
+	}
 	if (n < 0) {
 		thaw(&f);
 		return pugmark_diag_set(diag, n, NULL, PUGMARK_NO_OFFSET,
