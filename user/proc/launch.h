@@ -36,7 +36,8 @@ int launch_prepare(struct launch *launch, const char *path, char *const *argv,
 		   const struct launch_user *user, struct pugmark_diag *diag);
 /* Lets it exec; returns once it has, or -errno where it could not. */
 int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag);
-/* Kills the command that was let go and waits for its end. False: it had ended. */
+/* Kills the command that was let go, but nothing that it has started, and waits for its end. False:
+ * it had ended. */
 bool launch_end(struct launch *launch);
 /* Gives up a child that still waits; nothing where there is none. */
 void launch_cancel(struct launch *launch);

@@ -520,13 +520,15 @@ static bool wants_forecast(const struct recorder_options *o)
 }
 
 /* A command that is not recorded after all does not go on alone: who asked for a recording would
- * find its effects, and none. */
+ * find its effects, and none. What it has started meanwhile is not known here, and is not ended. */
 static void end_command(struct recording_run *run)
 {
 	if (run->child.go_fd >= 0 || run->child_ended || !launch_end(&run->child))
 		return;
 	run->child_ended = true;
-	voice_say(&run->voice, "", "the command had begun, and was killed: it cannot be recorded");
+	voice_say(&run->voice, "",
+		  "the command had begun, and was killed: it cannot be recorded (what "
+		  "it has started, if anything, runs on)");
 }
 
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
