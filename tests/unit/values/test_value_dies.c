@@ -3,6 +3,7 @@
  * take longer than anybody waits is not known, and so is a type that no compiler makes. */
 #include "user/values/show/value_abi.h"
 #include "user/values/show/value_scopes.h"
+#include "user/values/show/value_types.h"
 
 #include <dwarf.h>
 #include <fcntl.h>
@@ -170,6 +171,63 @@ static void types_within_types(void **state)
 	close(fd);
 }
 
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+/* The results of two functions: a number of 2^60 bytes, and a structure with a member of 2^62 bits
+ * and one of 2^64 - 7. */
+static const char large[] = ".section .debug_abbrev, \"\", @progbits\n"
+			    ".uleb128 1, 0x11; .byte 1; .uleb128 0x13, 0x0b, 0, 0\n"
+			    ".uleb128 2, 0x13; .byte 1; .uleb128 0x0b, 0x0b, 0, 0\n"
+			    ".uleb128 3, 0x2e; .byte 0; .uleb128 0x49, 0x13, 0, 0\n"
+			    ".uleb128 4, 0x24; .byte 0; .uleb128 0x0b, 0x07, 0x3e, 0x0b, 0, 0\n"
+			    ".uleb128 5, 0x0d; .byte 0\n" /* member: bits, from which on */
+			    ".uleb128 0x49, 0x13, 0x0d, 0x07, 0x6b, 0x0b, 0, 0\n"
+			    ".byte 0\n"
+			    ".section .debug_info, \"\", @progbits\n"
+			    "begin: .long end - after\n"
+			    "after: .value 4; .long .debug_abbrev; .byte 8\n"
+			    ".uleb128 1; .byte 0x0c\n"
+			    "huge: .uleb128 4; .quad 1 << 60; .byte 7\n"
+			    "word: .uleb128 4; .quad 8; .byte 7\n"
+			    "struct: .uleb128 2; .byte 8\n"
+			    ".uleb128 5; .long word - begin; .quad 1 << 62; .byte 0\n"
+			    ".uleb128 5; .long word - begin; .quad -7; .byte 0\n"
+			    ".byte 0\n"
+			    ".uleb128 3; .long huge - begin\n"
+			    ".uleb128 3; .long struct - begin\n"
+			    ".byte 0\n"
+			    "end:\n"
+			    ".section .note.GNU-stack, \"\", @progbits\n";
+
+static int print_result(void *ctx, Dwarf_Die *die)
+{
+	const struct value_bytes zeros = {.place = VALUE_IN_REGISTER, .len = VALUE_BYTES};
+
+	if (dwarf_tag(die) == DW_TAG_subprogram)
+		assert_int_equal(value_type_print(ctx, die, &zeros, NULL, VALUE_AS_TEXT),
+				 VALUE_UNKNOWN);
+	return 0;
+}
+
+static void sizes_that_no_scalar_has(void **state)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int fd;
+	(void)state;
+	Dwarf *dwarf = compiled("large.S", large, &fd);
+	Dwarf_Die unit = first_unit(dwarf);
+	alarm(20);
+	value_scopes_each(&unit, print_result, out);
+	alarm(0);
+	fclose(out);
+	assert_string_equal(text, "?{?, ?}");
+	free(text);
+	dwarf_end(dwarf);
+	close(fd);
+}
+
 static int begin(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -192,6 +250,7 @@ int main(void)
 		cmocka_unit_test(siblings_that_lead_round),
 		cmocka_unit_test(a_complex_number_of_one_byte),
 		cmocka_unit_test(types_within_types),
+		cmocka_unit_test(sizes_that_no_scalar_has),
 	};
 	return cmocka_run_group_tests(tests, begin, end);
 }

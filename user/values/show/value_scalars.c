@@ -447,7 +447,7 @@ static uint8_t read_scalar(Dwarf_Die *type, const struct value_bytes *v, uint64_
 	if (!bits.n)
 		return value_bytes_read(v, memory, off, out, size);
 	uint64_t shift = bits.first % 8, len = (shift + bits.n + 7) / 8;
-	if (len > PAIR)
+	if (bits.n > 8 * PAIR || len > PAIR)
 		return VALUE_UNKNOWN;
 	uint8_t quality = value_bytes_read(v, memory, off + bits.first / 8, bytes, len);
 	memcpy(&all, bytes, PAIR);
@@ -487,24 +487,24 @@ static void print_member_pointer(FILE *out, const uint8_t *bytes, uint64_t size)
 		fprintf(out, ", this adjustment %" PRId64, (int64_t)word[1]);
 }
 
-void value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-			struct value_bits bits, struct value_memory *memory)
+uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			   struct value_bits bits, struct value_memory *memory)
 {
 	uint64_t size = value_type_size(type), raw;
 	uint8_t bytes[2 * PAIR] = {0};
 
 	if (!size || size > sizeof(bytes)) {
 		fputc('?', out);
-		return;
+		return VALUE_UNKNOWN;
 	}
 	uint8_t quality = read_scalar(type, v, off, bits, memory, bytes, size);
 	if (unknown(out, quality))
-		return;
+		return quality;
 	memcpy(&raw, bytes, WORD);
 	switch (dwarf_tag(type)) {
 	case DW_TAG_pointer_type:
 		print_pointer(out, type, raw, quality, memory);
-		return;
+		return quality;
 	case DW_TAG_enumeration_type:
 		print_enum(out, type, extend(raw, bits.n, false), size);
 		break;
@@ -519,9 +519,10 @@ void value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes *v,
 		break;
 	default:
 		fputc('?', out);
-		return;
+		return VALUE_UNKNOWN;
 	}
 	mark(out, quality);
+	return quality;
 }
 
 uint8_t value_scalar_number(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,

@@ -35,16 +35,20 @@ static void print_type(struct printer *p, Dwarf_Die *type, const struct value_by
 
 static const struct value_bits whole = {0, 0};
 
-/* @len bytes from @off on are printed. */
-static void note_quality(struct printer *p, const struct value_bytes *v, uint64_t off, uint64_t len)
+static void note_quality(struct printer *p, uint8_t quality)
+{
+	p->worst = quality > p->worst ? quality : p->worst;
+}
+
+/* @len bytes from @off on, of a text, are printed. */
+static void note_bytes(struct printer *p, const struct value_bytes *v, uint64_t off, uint64_t len)
 {
 	uint8_t bytes[COMPARED];
 
 	for (uint64_t at = 0; at < len; at += COMPARED) {
 		uint64_t n = len - at < COMPARED ? len - at : COMPARED;
-		uint8_t quality = value_bytes_read(v, p->memory, off + at, bytes, n);
 
-		p->worst = quality > p->worst ? quality : p->worst;
+		note_quality(p, value_bytes_read(v, p->memory, off + at, bytes, n));
 	}
 }
 
@@ -80,8 +84,8 @@ static void leaf_end(struct leaf *l)
 static void print_word(struct printer *p, const char *word)
 {
 	fprintf(p->out, p->form == VALUE_AS_JSON ? "\"%s\"" : "%s", word);
-	if (*word == '?' && p->worst < VALUE_UNKNOWN)
-		p->worst = VALUE_UNKNOWN;
+	if (*word == '?')
+		note_quality(p, VALUE_UNKNOWN);
 }
 
 /* --- structures --------------------------------------------------------------------------------
@@ -299,7 +303,7 @@ static void print_dimension(struct printer *p, struct array *a, unsigned dimensi
 		if (out)
 			value_string_print(out, a->v, off, count, chars, p->memory);
 		leaf_end(&l);
-		note_quality(p, a->v, off, size * (count < ELEMENTS_TEXT ? count : ELEMENTS_TEXT));
+		note_bytes(p, a->v, off, size * (count < ELEMENTS_TEXT ? count : ELEMENTS_TEXT));
 		return;
 	}
 	fputc(json ? '[' : '{', p->out);
@@ -397,13 +401,9 @@ static void print_type(struct printer *p, Dwarf_Die *type, const struct value_by
 		return;
 	default:
 		out = leaf_begin(&l, p);
-		if (out)
-			value_scalar_print(out, type, v, off, bits, p->memory);
+		note_quality(p, out ? value_scalar_print(out, type, v, off, bits, p->memory)
+				    : VALUE_UNKNOWN);
 		leaf_end(&l);
-		if (bits.n)
-			note_quality(p, v, off + bits.first / 8, (bits.first % 8 + bits.n + 7) / 8);
-		else
-			note_quality(p, v, off, value_type_size(type));
 	}
 }
 
