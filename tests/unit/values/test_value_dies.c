@@ -2,10 +2,12 @@
 /* test_value_dies.c: of DWARF that a file makes up, siblings that lead round end a walk, what would
  * take longer than anybody waits is not known, and so is a type that no compiler makes. */
 #include "user/values/show/value_abi.h"
+#include "user/values/show/value_locals.h"
 #include "user/values/show/value_scopes.h"
 #include "user/values/show/value_types.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,6 +111,71 @@ static void siblings_that_lead_round(void **state)
 	close(fd);
 }
 
+/* @what, each in the one before, and each says that its next sibling is its own child: there are
+ * 2^40 ways to the last. */
+static struct value_vars *doubled(const char *name, const char *what)
+{
+	enum { LEVELS = 40 };
+	static char source[16384];
+	char path[128];
+	int fd, len = snprintf(source, sizeof(source),
+			       ".text\nf: nop\n"
+			       ".section .debug_abbrev, \"\", @progbits\n"
+			       ".uleb128 1, 0x11; .byte 1; .uleb128 0x13, 0x0b, 0, 0\n"
+			       ".uleb128 2, %s; .byte 1; .uleb128 1, 0x13, 0, 0\n"
+			       ".uleb128 3, 0x2e; .byte 1\n" /* function: from, length */
+			       ".uleb128 0x11, 0x01, 0x12, 0x0b, 0, 0\n"
+			       ".uleb128 4, 0x24; .byte 0; .uleb128 0, 0\n" /* base type */
+			       ".byte 0\n"
+			       ".section .debug_info, \"\", @progbits\n"
+			       "begin: .long end - after\n"
+			       "after: .value 4; .long .debug_abbrev; .byte 8\n"
+			       ".uleb128 1; .byte 0x0c\n",
+			       what);
+	if (!strcmp(what, "0x0b"))
+		len += snprintf(source + len, sizeof(source) - len,
+				".uleb128 3; .quad f; .byte 1\n");
+	for (int i = 0; i < LEVELS; i++)
+		len += snprintf(source + len, sizeof(source) - len,
+				"in%d: .uleb128 2; .long in%d - begin\n", i, i + 1);
+	snprintf(source + len, sizeof(source) - len,
+		 "in%d: .uleb128 4\n.fill %d, 1, 0\nend:\n"
+		 ".section .note.GNU-stack, \"\", @progbits\n",
+		 LEVELS, LEVELS + 2);
+	Dwarf *dwarf = compiled(name, source, &fd);
+	dwarf_end(dwarf);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/%s.so", dir, name);
+	struct value_vars *vars = value_vars_open(path);
+	assert_non_null(vars);
+	return vars;
+}
+
+static void spaces_that_lead_inside(void **state)
+{
+	struct value_static out;
+	(void)state;
+	struct value_vars *vars = doubled("spaces.S", "0x39"); /* namespaces */
+	alarm(20);
+	assert_false(value_static_find(vars, "none", &out));
+	alarm(0);
+	value_vars_free(vars);
+}
+
+static void blocks_that_lead_inside(void **state)
+{
+	struct value_path_why why;
+	struct value_locals out = {0};
+	char *has;
+	(void)state;
+	struct value_vars *vars = doubled("blocks.S", "0x0b"); /* lexical blocks */
+	alarm(20);
+	assert_int_equal(value_locals_find(vars, 0, "f", "none", &out, &has, &why), -ENOENT);
+	alarm(0);
+	value_locals_deinit(&out);
+	value_vars_free(vars);
+}
+
 static void a_complex_number_of_one_byte(void **state)
 {
 	struct met m = {0};
@@ -166,6 +233,9 @@ static void types_within_types(void **state)
 	assert_non_null(m.function.addr);
 	alarm(20);
 	assert_false(value_abi_result(&m.function, NULL, &out));
+	struct value_part part = {0};
+	assert_true(value_plain_type(&m.function, &part.type));
+	assert_false(value_path_follow(&part, "result.member", NULL));
 	alarm(0);
 	dwarf_end(dwarf);
 	close(fd);
@@ -248,6 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(siblings_that_lead_round),
+		cmocka_unit_test(spaces_that_lead_inside),
+		cmocka_unit_test(blocks_that_lead_inside),
 		cmocka_unit_test(a_complex_number_of_one_byte),
 		cmocka_unit_test(types_within_types),
 		cmocka_unit_test(sizes_that_no_scalar_has),

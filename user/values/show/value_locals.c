@@ -154,6 +154,7 @@ struct search {
 	FILE *has; /* names of variables; NULL: none yet */
 	char **names;
 	struct value_path_why *why;
+	struct die_walk walk; /* of one function's blocks */
 	int err;
 };
 
@@ -214,7 +215,9 @@ static void in_scope(struct search *s, Dwarf_Die *function, Dwarf_Die *parent, b
 	Dwarf_Addr base, begin, end;
 	Dwarf_Die child;
 
-	for (int more = dwarf_child(parent, &child); !more && !s->err; more = !die_next(&child)) {
+	if (!die_walk_down(&s->walk, parent, &child))
+		return;
+	do {
 		int tag = dwarf_tag(&child);
 		const char *name;
 
@@ -240,7 +243,8 @@ static void in_scope(struct search *s, Dwarf_Die *function, Dwarf_Die *parent, b
 				 dwarf_ranges(&child, 0, &base, &begin, &end) > 0 ? &child
 										  : visible);
 		}
-	}
+	} while (!s->err && die_walk_next(&s->walk, &child));
+	die_walk_up(&s->walk);
 }
 
 static int at_die(void *ctx, Dwarf_Die *die)
@@ -248,6 +252,7 @@ static int at_die(void *ctx, Dwarf_Die *die)
 	struct search *s = ctx;
 	Dwarf_Addr entry;
 
+	s->walk = (struct die_walk){0};
 	if (dwarf_tag(die) == DW_TAG_subprogram && !dwarf_entrypc(die, &entry))
 		in_scope(s, die, die, value_scopes_is_called(die, s->function), die);
 	return s->err;

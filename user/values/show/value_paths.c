@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 16 };
+enum { DEPTH = 16, LOOKED_MAX = 1 << 20 };
 
 static size_t name_length(const char *s)
 {
@@ -105,8 +105,14 @@ static bool element(struct value_part *p, int64_t index, struct value_path_why *
 	return true;
 }
 
+struct member_search {
+	const char *name;
+	size_t len;
+	uint32_t looked; /* members that were met, up to LOOKED_MAX */
+};
+
 /* Also of members without a name and of base classes. */
-static bool member(struct value_part *p, const char *name, size_t len, int depth)
+static bool member(struct member_search *s, struct value_part *p, int depth)
 {
 	Dwarf_Die child;
 
@@ -115,16 +121,19 @@ static bool member(struct value_part *p, const char *name, size_t len, int depth
 		const char *own = dwarf_diename(&child);
 		struct value_part inner = *p;
 
+		if (s->looked == LOOKED_MAX)
+			return false;
+		s->looked++;
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 		    dwarf_hasattr(&child, DW_AT_external) || !value_plain_type(&child, &inner.type))
 			continue;
-		bool is = own && strlen(own) == len && !strncmp(own, name, len);
+		bool is = own && strlen(own) == s->len && !strncmp(own, s->name, s->len);
 		uint64_t at = value_constant(&child, DW_AT_data_member_location, 0);
 		inner.bits = value_bits_of(&child, at);
 		if (!inner.bits.n)
 			inner.off += at;
 		if (is || ((!own || tag == DW_TAG_inheritance) && depth < DEPTH &&
-			   member(&inner, name, len, depth + 1))) {
+			   member(s, &inner, depth + 1))) {
 			*p = inner;
 			return true;
 		}
@@ -202,8 +211,13 @@ enum value_walked value_walk_on(struct value_walk *w, struct value_part *p, stru
 			say(why, "behind a name there is .member, ->member or [number]");
 			return VALUE_WALK_NO;
 		}
-		if (!member(p, w->at + 1, len, 0)) {
-			say_members(why, &p->type, w->at + 1, len);
+		struct member_search search = {w->at + 1, len, 0};
+		if (!member(&search, p, 0)) {
+			if (search.looked == LOOKED_MAX)
+				say(why, "%s has more members than are looked at",
+				    type_name(&p->type));
+			else
+				say_members(why, &p->type, w->at + 1, len);
 			return VALUE_WALK_NO;
 		}
 		w->at += 1 + len;

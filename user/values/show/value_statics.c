@@ -68,16 +68,23 @@ static bool holds_variables(int tag)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-static bool find_below(Dwarf_Die *parent, const char *name, struct value_static *out)
+static bool find_below(struct die_walk *walk, Dwarf_Die *parent, const char *name,
+		       struct value_static *out)
 {
 	Dwarf_Die child;
+	bool found = false;
 
-	for (int more = dwarf_child(parent, &child); !more; more = !die_next(&child))
-		if ((dwarf_tag(&child) == DW_TAG_variable && value_scopes_is_called(&child, name) &&
-		     value_static_of(&child, out)) ||
-		    (holds_variables(dwarf_tag(&child)) && find_below(&child, name, out)))
-			return true;
-	return false;
+	if (!die_walk_down(walk, parent, &child))
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+
+		found = (tag == DW_TAG_variable && value_scopes_is_called(&child, name) &&
+			 value_static_of(&child, out)) ||
+			(holds_variables(tag) && find_below(walk, &child, name, out));
+	} while (!found && die_walk_next(walk, &child));
+	die_walk_up(walk);
+	return found;
 }
 
 bool value_static_find(struct value_vars *vars, const char *name, struct value_static *out)
@@ -85,8 +92,11 @@ bool value_static_find(struct value_vars *vars, const char *name, struct value_s
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
 
-	while ((unit = dwfl_module_nextcu(value_vars_scopes(vars)->module, unit, &bias)))
-		if (find_below(unit, name, out))
+	while ((unit = dwfl_module_nextcu(value_vars_scopes(vars)->module, unit, &bias))) {
+		struct die_walk walk = {0};
+
+		if (find_below(&walk, unit, name, out))
 			return true;
+	}
 	return false;
 }
