@@ -84,6 +84,28 @@ void gdb_packets_put_bytes(struct gdb_packets *p, const void *bytes, size_t n, b
 			gdb_packets_put(p, "xx");
 }
 
+void gdb_packets_put_output(struct gdb_packets *p, const char *text, size_t len)
+{
+	for (; len > GDB_READ_MAX; text += GDB_READ_MAX, len -= GDB_READ_MAX) {
+		gdb_packets_put(p, "O");
+		gdb_packets_put_bytes(p, text, GDB_READ_MAX, true);
+		if (gdb_packets_flush(p))
+			return; /* gdb is gone: the reply cannot be sent either */
+	}
+	gdb_packets_put_bytes(p, text, len, true);
+}
+
+void gdb_packets_text(const char *hex, char *out, size_t room)
+{
+	unsigned byte;
+	size_t n = 0;
+
+	while (n + 1 < room && hex[2 * n] && hex[2 * n + 1] &&
+	       sscanf(hex + 2 * n, "%2x", &byte) == 1)
+		out[n++] = (char)byte;
+	out[n] = '\0';
+}
+
 void gdb_packets_put_part(struct gdb_packets *p, const char *text, size_t size, const char *window)
 {
 	uint64_t off = 0, len = 0;

@@ -26,6 +26,11 @@ void gdb_packets_put(struct gdb_packets *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* In hexadecimal; not @known: as unavailable. */
 void gdb_packets_put_bytes(struct gdb_packets *p, const void *bytes, size_t n, bool known);
+/* The answer to a "monitor" command: what is too long for one packet is sent ahead, in packets of
+ * "O" that gdb prints as they come; the rest is added to the reply. */
+void gdb_packets_put_output(struct gdb_packets *p, const char *text, size_t len);
+/* The text that @hex says, up to @room - 1 bytes of it and a NUL. */
+void gdb_packets_text(const char *hex, char *out, size_t room);
 /* The part of @text that gdb asks for with "OFFSET,LENGTH". */
 void gdb_packets_put_part(struct gdb_packets *p, const char *text, size_t size, const char *window);
 int gdb_packets_flush(struct gdb_packets *p);

@@ -345,12 +345,9 @@ static void put_monitor(struct server *s, const char *hex)
 	const struct gdb_place place = {s->threads->at[s->threads->moved].run,
 					gdb_threads_run(s->threads, s->shown), s->shown->task};
 	char command[256], *text = NULL;
-	size_t n = 0, len;
-	unsigned byte;
+	size_t len;
 
-	for (; n + 1 < sizeof(command) && sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
-		command[n] = (char)byte;
-	command[n] = '\0';
+	gdb_packets_text(hex, command, sizeof(command));
 	FILE *out = open_memstream(&text, &len);
 	if (!out) {
 		put(s, "E0c");
@@ -358,7 +355,7 @@ static void put_monitor(struct server *s, const char *hex)
 	}
 	gdb_monitor_answer(&place, command, out);
 	fclose(out);
-	gdb_packets_put_bytes(&s->packets, text, len < GDB_READ_MAX ? len : GDB_READ_MAX, true);
+	gdb_packets_put_output(&s->packets, text, len);
 	free(text);
 }
 
