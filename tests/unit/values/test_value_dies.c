@@ -298,6 +298,62 @@ static void sizes_that_no_scalar_has(void **state)
 	close(fd);
 }
 
+/* --- registers ------------------------------------------------------------------------------- */
+
+/* The variable v of a function is in register 2^63 + 3, w in register 3. */
+static const char far_register[] =
+	".text\nf: nop\n"
+	".section .debug_abbrev, \"\", @progbits\n"
+	".uleb128 1, 0x11; .byte 1; .uleb128 0x13, 0x0b, 0, 0\n"
+	".uleb128 2, 0x2e; .byte 1; .uleb128 0x03, 0x08, 0x11, 0x01, 0x12, 0x0b, 0, 0\n"
+	".uleb128 3, 0x34; .byte 0; .uleb128 0x03, 0x08, 0x49, 0x13, 0x02, 0x18, 0, 0\n"
+	".uleb128 4, 0x24; .byte 0; .uleb128 0x0b, 0x0b, 0x3e, 0x0b, 0, 0\n" /* base type */
+	".byte 0\n"
+	".section .debug_info, \"\", @progbits\n"
+	"begin: .long end - after\n"
+	"after: .value 4; .long .debug_abbrev; .byte 8\n"
+	".uleb128 1; .byte 0x0c\n"
+	"type: .uleb128 4; .byte 8, 7\n"
+	".uleb128 2; .asciz \"f\"; .quad f; .byte 1\n"
+	".uleb128 3; .asciz \"v\"; .long type - begin; .uleb128 11; .byte 0x90\n"
+	".uleb128 (1 << 63) + 3\n"
+	".uleb128 3; .asciz \"w\"; .long type - begin; .uleb128 2; .byte 0x90, 3\n"
+	".byte 0, 0\n"
+	"end:\n"
+	".section .note.GNU-stack, \"\", @progbits\n";
+
+static struct value_home home_of(struct value_vars *vars, const char *name)
+{
+	struct value_path_why why;
+	struct value_locals out = {0};
+	Dwarf_Addr pc;
+	char *has;
+
+	assert_int_equal(value_locals_find(vars, 0, "f", name, &out, &has, &why), 0);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(dwarf_lowpc(&out.at[0].function, &pc), 0);
+	struct value_home home = value_local_home(&out.at[0], pc);
+	value_locals_deinit(&out);
+	return home;
+}
+
+static void a_register_that_no_processor_has(void **state)
+{
+	char path[128];
+	int fd;
+	(void)state;
+	dwarf_end(compiled("far.S", far_register, &fd));
+	close(fd);
+	snprintf(path, sizeof(path), "%s/far.S.so", dir);
+	struct value_vars *vars = value_vars_open(path);
+	assert_non_null(vars);
+	struct value_home home = home_of(vars, "w");
+	assert_int_equal(home.kind, HOME_REGISTER);
+	assert_int_equal(home.at, 3);
+	assert_int_equal(home_of(vars, "v").kind, HOME_NOWHERE);
+	value_vars_free(vars);
+}
+
 static int begin(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -322,6 +378,7 @@ int main(void)
 		cmocka_unit_test(blocks_that_lead_inside),
 		cmocka_unit_test(a_complex_number_of_one_byte),
 		cmocka_unit_test(types_within_types),
+		cmocka_unit_test(a_register_that_no_processor_has),
 		cmocka_unit_test(sizes_that_no_scalar_has),
 	};
 	return cmocka_run_group_tests(tests, begin, end);

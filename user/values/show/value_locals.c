@@ -17,14 +17,18 @@
 
 static bool is_register(const Dwarf_Op *op, int64_t *number)
 {
+	uint64_t n;
+
 	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
-		*number = op->atom - DW_OP_reg0;
+		n = op->atom - DW_OP_reg0;
 	else if (op->atom == DW_OP_regx)
-		*number = (int64_t)op->number;
+		n = op->number;
 	else
 		return false;
-	return *number < DWARF_GENERAL ||
-	       (*number >= DWARF_XMM0 && *number < DWARF_XMM0 + DWARF_VECTORS);
+	if (n >= DWARF_GENERAL && (n < DWARF_XMM0 || n >= DWARF_XMM0 + DWARF_VECTORS))
+		return false;
+	*number = (int64_t)n;
+	return true;
 }
 
 /* Operations whose outcome is told by the frame alone. */
