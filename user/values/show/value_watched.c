@@ -137,16 +137,18 @@ static int is_named(void *ctx, Dwarf_Die *die)
 
 static int add_owner(void *ctx, Dwarf_Die *die)
 {
-	enum { NAMED = 4 };
+	enum { NAMED = 4, BETWEEN = 2 /* ", " */ };
 	struct owners *o = ctx;
 	const char *name = dwarf_diename(die);
 	size_t at = strlen(o->text);
 
+	if (at + BETWEEN + 1 >= sizeof(o->text))
+		return 0; /* it is full */
 	if (dwarf_tag(die) == DW_TAG_subprogram && name && o->n < NAMED &&
 	    value_scopes_each(die, is_named, o)) {
 		snprintf(o->text + at, sizeof(o->text) - at, "%s%s:%.*s", at ? ", " : "", name,
 			 (int)o->len, o->name);
-		if (strstr(o->text, o->text + at + (at ? 2 : 0)) < o->text + at)
+		if (strstr(o->text, o->text + at + (at ? BETWEEN : 0)) < o->text + at)
 			o->text[at] = '\0'; /* it is there already */
 		else
 			o->n++;
