@@ -480,6 +480,28 @@ for compiler in "${CC:-cc}" clang; do
 		fi
 	done
 done
+# A pointer that is written more often than is followed: what is seen up to there is true, and the rest is said.
+cat >often.c <<'C'
+int of[2], *to = of;
+int main(void)
+{
+	for (int i = 0; i < 1200000; i++)
+		__atomic_store_n(&to, of + (i / 600000), __ATOMIC_RELAXED);
+	*to = 5;
+	to = of;
+	*to = 7;
+	return 0;
+}
+C
+"${CC:-cc}" -O1 -g -w -o often often.c && "$PUGMARK" record -q --level values -o times -- ./often
+run 3 values times --watch '*to'
+claim 'what is seen no more is said' grep -qE 'written more than 1048576 times: nothing is seen from instruction [0-9]+ on' err
+claim 'and nothing is seen there' is "$(wc -l <out)" 0
+sed -i 's/1200000/1000000/' often.c
+rm -rf times
+"${CC:-cc}" -O1 -g -w -o often often.c && "$PUGMARK" record -q --level values -o times -- ./often
+run 0 values times --watch '*to'
+claim 'a pointer that is written a million times is followed' is "$(sed -nE 's/.* write .* = ([0-9]+) in .*/\1/p' out | tr '\n' ' ')" '5 7 '
 for what in 'local:there is depth.local' 'depth:locale:depth\(\) has no such variable; it has .*local' \
 	'points[3].x:the array has 3 elements' 'points[1].z:point has no member z; it has x, y, low, high' \
 	'current->x.y:int has no members' 'nobody:n:no function .nobody. with variables' \

@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of one pointer; what is kept of each takes about a hundred bytes. */
+enum { POINTER_WRITES_MAX = 1 << 20 };
+
 /* To before instruction @count, in either direction. */
 static void go(struct value_run *run, uint64_t count)
 {
@@ -40,6 +43,19 @@ static uint64_t moment_of(const struct watch_access *a)
 /* --- pointers ----------------------------------------------------------------------------------
  */
 
+static bool leads_to_the_same(const struct watch_span *a, const struct watch_span *b)
+{
+	return a->quality == b->quality && (a->quality >= VALUE_UNKNOWN || a->addr == b->addr);
+}
+
+/* Of spans that lead to the same the first is enough. */
+static int put_span(struct watch_spans *out, const struct watch_span *s)
+{
+	if (out->n && leads_to_the_same(&out->at[out->n - 1], s))
+		return 0;
+	return VEC_PUSH(out, *s) ? 0 : -ENOMEM;
+}
+
 /* Reads the pointer at @place, and notes that from now on it leads to @off bytes behind that. */
 static int add_span(struct value_run *run, const struct watch_place *place, uint64_t off,
 		    struct watch_spans *out)
@@ -57,10 +73,10 @@ static int add_span(struct value_run *run, const struct watch_place *place, uint
 		s.quality = s.addr ? s.quality : VALUE_UNKNOWN;
 		s.addr += off;
 	}
-	return VEC_PUSH(out, s) ? 0 : -ENOMEM;
+	return put_span(out, &s);
 }
 
-/* Where the next part of the path is, by what the pointer held that @w has watched, up to
+/* Where the next part of the path is, by what the pointer held that @w has watched, before
  * instruction @end. */
 static int follow_pointer(struct watch_run *w, uint64_t end, struct watch_spans *out)
 {
@@ -73,7 +89,7 @@ static int follow_pointer(struct watch_run *w, uint64_t end, struct watch_spans 
 	value_watched_next(w->found.what, &off);
 	if (!own)
 		place = w->fixed.place;
-	for (uint64_t at = 0; !err && at <= end;) {
+	for (uint64_t at = 0; !err && at < end;) {
 		uint64_t next = UINT64_MAX;
 
 		for (; own && span < own->n && own->at[span].from <= at; span++)
@@ -94,8 +110,15 @@ static int follow_pointer(struct watch_run *w, uint64_t end, struct watch_spans 
 	return err;
 }
 
-/* From pointer to pointer, until what is watched is the end of the path. */
-static int follow_pointers(struct watch_run *w, struct watch_spans *spans)
+/* Before which instruction all writes of a pointer are in @f, of a task of @n. */
+static uint64_t all_seen_before(const struct watch_found *f, uint64_t n)
+{
+	return f->total > f->seen.n && f->seen.n ? f->seen.at[f->seen.n - 1].count : n;
+}
+
+/* From pointer to pointer, until what is watched is the end of the path. From instruction *@until
+ * on nobody knows where a pointer leads that was written too often. */
+static int follow_pointers(struct watch_run *w, struct watch_spans *spans, uint64_t *until)
 {
 	while (!w->found.err && w->found.what->points) {
 		struct watch_spans next = {0};
@@ -103,12 +126,18 @@ static int follow_pointers(struct watch_run *w, struct watch_spans *spans)
 					 .spans = w->spans,
 					 .found = {.what = w->found.what,
 						   .writes_alone = true,
-						   .limit = UINT32_MAX - 1}};
+						   .limit = POINTER_WRITES_MAX}};
 
 		watch_run_collect(&pass);
-		uint64_t end = value_run_count(w->run);
+		uint64_t n = value_run_count(w->run) + 1;
 		rewind_run(&pass);
+		uint64_t end = all_seen_before(&pass.found, n);
 		w->found.err = pass.found.err ? pass.found.err : follow_pointer(&pass, end, &next);
+		if (!w->found.err && end < n) {
+			*until = end < *until ? end : *until;
+			w->found.err = put_span(
+				&next, &(struct watch_span){.from = end, .quality = VALUE_UNKNOWN});
+		}
 		watch_run_deinit(&pass);
 		VEC_FREE(spans);
 		*spans = next;
@@ -196,7 +225,7 @@ static void print_access(struct watch_run *w, const struct value_names *names, u
 }
 
 /* Where what was asked for could not be seen. */
-static void tell_unseen(const struct watch_run *w, uint32_t task, const char *text)
+static void tell_unseen(const struct watch_run *w, uint32_t task, const char *text, uint64_t until)
 {
 	uint64_t unknown = 0;
 
@@ -211,6 +240,11 @@ static void tell_unseen(const struct watch_run *w, uint32_t task, const char *te
 			" was in no register and no memory of its own at %" PRIu64
 			" of the %" PRIu64 " instructions where it can be named\n",
 			w->locals.nowhere, w->locals.visible);
+	else if (until != UINT64_MAX)
+		fprintf(stderr,
+			": a pointer on the way was written more than %d times: nothing is seen "
+			"from instruction %" PRIu64 " on\n",
+			POINTER_WRITES_MAX, until);
 	else
 		fprintf(stderr,
 			": a pointer on the way was null or not known in %" PRIu64 " of %u spans\n",
@@ -224,6 +258,7 @@ int value_watch_print(struct value_replay *replay, struct value_names *names, ui
 	struct value_watched what;
 	struct watch_spans spans = {0};
 	struct watch_run w = {.found = {.limit = o->limit, .what = &what}};
+	uint64_t until = UINT64_MAX;
 	int err = value_watched_find(names, o->watch, &what, diag);
 
 	if (err)
@@ -233,10 +268,10 @@ int value_watch_print(struct value_replay *replay, struct value_names *names, ui
 		value_watched_deinit(&what);
 		return value_text_no_run(task, err, diag, partial);
 	}
-	if (!follow_pointers(&w, &spans)) {
+	if (!follow_pointers(&w, &spans, &until)) {
 		int stop = watch_run_collect(&w);
 
-		*partial |= stop == VALUE_REPLAY_GAP;
+		*partial |= stop == VALUE_REPLAY_GAP || until != UINT64_MAX;
 	}
 	rewind_run(&w);
 	for (uint32_t i = 0; !w.found.err && i < w.found.seen.n; i++) {
@@ -247,7 +282,7 @@ int value_watch_print(struct value_replay *replay, struct value_names *names, ui
 	if (!w.found.err)
 		value_text_more(task, w.found.total - w.found.seen.n, o->json, first);
 	if (!w.found.err)
-		tell_unseen(&w, task, o->watch);
+		tell_unseen(&w, task, o->watch, until);
 	watch_run_deinit(&w);
 	VEC_FREE(&spans);
 	value_watched_deinit(&what);

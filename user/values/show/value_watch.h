@@ -8,7 +8,7 @@
 #include "user/values/show/values_print.h"
 
 /* Prints those of options->watch. *@first, of a JSON list, is cleared; *@partial is set where the
- * task has a gap. */
+ * task has a gap, or a pointer on the way was written more often than is followed. */
 int value_watch_print(struct value_replay *replay, struct value_names *names, uint32_t task,
 		      const struct values_options *options, bool *first, bool *partial,
 		      struct pugmark_diag *diag);
