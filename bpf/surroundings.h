@@ -6,7 +6,7 @@
 
 #include "bpf/capture_send.h"
 
-/* Nobody has asked to hide memory. */
+/* Note checksums of memory (surroundings.h). False: --redact or --no-memory hides some. */
 const volatile bool noting_surroundings = false;
 
 /* By number of the encoding. */

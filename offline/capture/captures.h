@@ -122,6 +122,8 @@ struct capture {
 /* A mapping of the process at the start. */
 /* Of a mapping in the table: others may have it as well; it ends where brk() says. */
 enum { CAPTURE_MAPPING_SHARED = 1, CAPTURE_MAPPING_HEAP = 2, CAPTURE_MAPPING_WIPED = 4 };
+/* There, instead of the number of a file: it has none; nobody could look at what is there. */
+enum { CAPTURE_MAPPING_NO_FILE = -1, CAPTURE_MAPPING_UNREAD = -2 };
 
 struct capture_mapping {
 	uint64_t start, end, off; /* run-time; offset in the file */

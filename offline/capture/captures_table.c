@@ -62,9 +62,9 @@ static int read_mappings(struct captures *c, const json_t *list)
 			.end = number_at(m, 1),
 			.off = number_at(m, 2),
 			.prot = number_at(m, 3),
-			.file = file == -1  ? CAPTURE_NONE
-				: file < -1 ? CAPTURE_UNKNOWN
-					    : file,
+			.file = file == CAPTURE_MAPPING_NO_FILE ? CAPTURE_NONE
+				: file < 0			? CAPTURE_UNKNOWN
+								: file,
 			.shared = number_at(m, 5) & CAPTURE_MAPPING_SHARED,
 			.heap = number_at(m, 5) & CAPTURE_MAPPING_HEAP,
 			.wiped = number_at(m, 5) & CAPTURE_MAPPING_WIPED,

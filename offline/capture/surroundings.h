@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0 */
-/* surroundings.h: what is told of the memory around a place that registers alone do not tell from
- * another time that they were so: a sum of the 64 bytes that each general register leads to, and of
- * as many on the stack, from the red zone on. Made by bpf/surroundings.h, compared by the replay.
- */
+/* surroundings.h: checksums of the memory that registers point to: they tell two visits of one
+ * instruction with equal registers apart. There is one of the 64 bytes at each general register,
+ * and more of the stack, 64 bytes each, from the red zone on. bpf/surroundings.h makes them, the
+ * replay compares them. */
 #ifndef OFFLINE_CAPTURE_SURROUNDINGS_H
 #define OFFLINE_CAPTURE_SURROUNDINGS_H
 

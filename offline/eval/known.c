@@ -122,5 +122,5 @@ uint8_t value_quality(const struct value_machine *m, uint64_t bits)
 	if (bits >> VALUE_BIT_WIDE & 1)
 		q[VALUE_BIT_WIDE] = value_wide_quality(&m->state, k);
 	uint8_t worst = worst_of(q, sizeof(q));
-	return m->memory && m->memory->supposed && !worst ? VALUE_ASSUMED : worst;
+	return m->memory && m->memory->on_supposition && !worst ? VALUE_ASSUMED : worst;
 }

@@ -180,7 +180,7 @@ int value_memory_read(struct value_memory *mem, uint64_t addr, void *buf, size_t
 		done += part;
 	}
 	if (quality)
-		*quality = mem->supposed && !worst ? VALUE_ASSUMED : worst;
+		*quality = mem->on_supposition && !worst ? VALUE_ASSUMED : worst;
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int value_memory_read_qualities(struct value_memory *mem, uint64_t addr, uint8_t
 		if (!entry)
 			return -EFAULT;
 		memcpy(out + done, (void *)(entry->quality + addr + done), part);
-		for (size_t i = 0; mem->supposed && i < part; i++)
+		for (size_t i = 0; mem->on_supposition && i < part; i++)
 			out[done + i] = out[done + i] ? out[done + i] : VALUE_ASSUMED;
 		done += part;
 	}

@@ -86,7 +86,7 @@ struct value_memory {
 	void *wrote_ctx;
 	bool crowded;	       /* value_memory_crowd() */
 	bool exhausted;	       /* a page or its qualities could not be allocated */
-	bool supposed;	       /* whoever asks for a quality is told nothing better than assumed */
+	bool on_supposition;   /* whoever asks for a quality is told nothing better than assumed */
 	uint32_t n_shared;     /* such mappings so far; 0: none has to be looked for */
 	uint32_t doubt;	       /* how often value_memory_assume_all() was called on the way here */
 	uint8_t *all_assumed;  /* VALUE_PAGE of them, for pages that others may write */

@@ -251,7 +251,7 @@ static int check_supposed(struct value_run *run)
 enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 					 struct value_trace *trace)
 {
-	run->memory.supposed = false;
+	run->memory.on_supposition = false;
 	while (!run->ended) {
 		if (run->memory.exhausted || value_run_neighbours(run) != VALUE_REPLAY_LIMIT)
 			return VALUE_REPLAY_NO_MEMORY;
@@ -264,7 +264,7 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 		bool inside =
 			value_machine_is_code(run->machine, value_machine_state(run->machine)->rip);
 		if (count >= until && !run->outside && !run->in_library && inside) {
-			run->memory.supposed = run->supposition.holds;
+			run->memory.on_supposition = run->supposition.holds;
 			return VALUE_REPLAY_LIMIT;
 		}
 		uint64_t to = until < run->snapshot_next ? until : run->snapshot_next;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* unforeseen.h: reads whose writers are others than executing again says (writers.h): of what was
- * written before the block began anew, or by the kernel and by functions outside although it is the
- * same, or by an instruction that is told by its results. Of a block of again.h, in columns:
+/* unforeseen.h: reads whose writer the re-execution (writers.h) gets wrong; each with its true
+ * writer. It gets wrong what was written before the block began anew, what the kernel and functions
+ * outside wrote without changing it, and what an instruction wrote that is told by its results. Of
+ * a block of again.h, in columns:
  *
  *   paths     of each how many paths behind the one before it is
  *   reads     statement in its node, operand, and of a register how many units, of memory how many

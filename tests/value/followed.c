@@ -166,7 +166,7 @@ static void compare(struct followed *f, const struct value_insn *insn, const str
 		followed_part(f, "control went elsewhere");
 		return;
 	}
-	if (value_machine_memory(f->machine)->supposed)
+	if (value_machine_memory(f->machine)->on_supposition)
 		return; /* nothing is said to be exact */
 	compare_general(f, insn);
 	compare_vectors(f, insn);

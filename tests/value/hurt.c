@@ -74,7 +74,7 @@ static struct moment moment_of(struct value_run *run)
 	struct moment m = {.count = value_run_count(run)};
 	struct value_machine *machine = value_run_machine(run);
 	memcpy(m.gpr, value_machine_state(machine)->gpr, sizeof(m.gpr));
-	for (unsigned i = 0; i < 16 && !value_machine_memory(machine)->supposed; i++)
+	for (unsigned i = 0; i < 16 && !value_machine_memory(machine)->on_supposition; i++)
 		m.exact |= (value_quality(machine, 1ull << i) == VALUE_EXACT) << i;
 	return m;
 }

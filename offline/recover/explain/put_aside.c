@@ -99,8 +99,9 @@ static uint32_t put_back(const struct parser *p, uint32_t i, const struct lookah
 	return 0;
 }
 
-/* Whether the event can be of the current line, as a callback that its stack explains, @here,
- * rather than of one that was put back, out of a call whose callee lies at @cfa. */
+/* The event fits two lines: the current one, as callback @here, and a kept one, as a callback out
+ * of the call whose callee lies at @cfa. It is of the line whose callee lies deeper. Where both lie
+ * there, it is not of the current line if the words there have changed since the last callback. */
 enum is_here { NOT_HERE, MAY_BE_HERE, IS_HERE };
 static enum is_here is_here(const struct parser *p, const struct lookahead *la,
 			    const struct candidate *here, uint64_t cfa)
@@ -113,8 +114,9 @@ static enum is_here is_here(const struct parser *p, const struct lookahead *la,
 										     : MAY_BE_HERE;
 }
 
-/* Those kept lines that the event can be of: of several that have their frames in one place, the
- * words tell which. If they do not, or tell no difference to the current line, there are two. */
+/* Adds the kept line that the event is of: the one whose callee lies deepest, as far as the words
+ * are certain. Adds it twice, which makes a gap, if another kept line or the current one fits as
+ * well; not at all, if the event is of the current line. */
 static void ask_put_back(const struct parser *p, const struct lookahead *la,
 			 const struct candidate *here, struct candidates *set)
 {

@@ -81,9 +81,8 @@ int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, u
 /* Keeps what the snapshot of the event, a callback, has from @cfa on outwards: where what the call
  * in progress has made begins. */
 void held_words_note(struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa);
-/* Whether the snapshot has the words again that were held from @cfa on, below the frame that ends
- * at
- * @end. MAY_HOLD: no other, but too few are told. */
+/* Whether the snapshot has the words of @held again, of those from @cfa up to @end. MAY_HOLD: none
+ * differs, but too few are known. */
 enum holds { HOLDS_NOT, MAY_HOLD, HOLDS };
 enum holds held_words_in(const struct held_words *held, const struct pugmark_witness_event *e,
 			 uint64_t cfa, uint64_t end);

@@ -21,8 +21,9 @@ static uint8_t quality_of(const struct value_machine *m, uint64_t bits)
 {
 	uint8_t quality = value_quality(m, bits);
 
-	return !quality && value_machine_memory((struct value_machine *)m)->supposed ? VALUE_ASSUMED
-										     : quality;
+	return !quality && value_machine_memory((struct value_machine *)m)->on_supposition
+		       ? VALUE_ASSUMED
+		       : quality;
 }
 
 static const struct {
@@ -139,7 +140,7 @@ static void where(const struct gdb_place *place, const char *rest, FILE *out)
 
 	fprintf(out, "task %" PRIu32 ", behind %" PRIu64 " of its instructions\n", place->task,
 		count);
-	if (value_machine_memory(value_run_machine(place->own))->supposed)
+	if (value_machine_memory(value_run_machine(place->own))->on_supposition)
 		fputs("a branch on something assumed has led here: all is assumed until a record "
 		      "agrees\n",
 		      out);

@@ -45,7 +45,7 @@ static bool of_machine(struct value_machine *m, uint64_t number, struct value_by
 		return false;
 	}
 	/* All rests on a branch that was assumed. */
-	for (unsigned i = 0; value_machine_memory(m)->supposed && i < out->len; i++)
+	for (unsigned i = 0; value_machine_memory(m)->on_supposition && i < out->len; i++)
 		out->quality[i] = out->quality[i] ? out->quality[i] : VALUE_ASSUMED;
 	return true;
 }

@@ -480,7 +480,9 @@ static void note_part(struct start_image *s, const struct process_map *m, uint64
 /* What could not be read of it is told as of a file that nobody could look at. */
 static void note_mapping(struct start_image *s, const struct process_map *m, uint32_t file)
 {
-	int number = file == CAPTURE_NONE ? -1 : file == CAPTURE_UNKNOWN ? -2 : (int)file;
+	int number = file == CAPTURE_NONE      ? CAPTURE_MAPPING_NO_FILE
+		     : file == CAPTURE_UNKNOWN ? CAPTURE_MAPPING_UNREAD
+					       : (int)file;
 	uint64_t from = m->start;
 
 	for (uint32_t i = 0; i < s->n_unread; i++) {
@@ -491,7 +493,7 @@ static void note_mapping(struct start_image *s, const struct process_map *m, uin
 		if (first >= end)
 			continue;
 		note_part(s, m, from, first, number);
-		note_part(s, m, first, end, -2);
+		note_part(s, m, first, end, CAPTURE_MAPPING_UNREAD);
 		from = end;
 	}
 	note_part(s, m, from, m->end, number);
