@@ -234,6 +234,26 @@ static int one_stop(struct value_run *run, uint64_t until, struct value_trace *t
 	return value_run_fail(run, "the evaluator stopped");
 }
 
+/* Whether a signal has found the task before the instruction that it is at, perhaps behind losses
+ * of the processor there. */
+static bool is_interrupted(const struct value_run *run)
+{
+	uint64_t i = run->next, ip = value_machine_state(run->machine)->rip;
+	const struct capture *c = value_run_record(run);
+	while (c && c->kind == CAPTURE_SWITCH && c->ip == ip)
+		c = value_run_record_at(run, ++i);
+	return c && c->kind == CAPTURE_SIGNAL && c->ip == ip && value_run_agrees(run, c);
+}
+
+/* As many instructions are executed as were asked for. The next one may be a handler's: then a
+ * record is taken on the way there. */
+static int go_to_next(struct value_run *run, struct value_trace *trace)
+{
+	int stop = is_interrupted(run) ? at_place(run, trace) : VALUE_REPLAY_LIMIT;
+	run->memory.on_supposition = run->supposition.holds;
+	return stop;
+}
+
 /* A loop that waits for what others write may have no end here. */
 enum { STEP = 1 << 22, SUPPOSED_MAX = 1 << 23 };
 
@@ -264,8 +284,12 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 		bool inside =
 			value_machine_is_code(run->machine, value_machine_state(run->machine)->rip);
 		if (count >= until && !run->outside && !run->in_library && inside) {
-			run->memory.on_supposition = run->supposition.holds;
-			return VALUE_REPLAY_LIMIT;
+			uint64_t next = run->next;
+			int stop = go_to_next(run, trace);
+			if (stop != VALUE_REPLAY_LIMIT || run->next == next)
+				return stop;
+			run->memory.on_supposition = false;
+			continue;
 		}
 		uint64_t to = until < run->snapshot_next ? until : run->snapshot_next;
 		to = to < count + STEP ? to : count + STEP;

@@ -86,7 +86,7 @@ typedef void value_step_fn(void *ctx, struct value_machine *machine, enum value_
 void value_run_steps(struct value_run *run, value_step_fn *fn, void *ctx);
 
 /* Goes forward until @until instructions were executed, and to where the next one is: what is
- * outside of the traced modules in between is over then. */
+ * outside of the traced modules in between is over then, and a signal that comes there has come. */
 enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 					 struct value_trace *trace);
 /* Goes to the moment before instruction @count, in either direction. */

@@ -132,6 +132,23 @@ monitor nonsense
 continue
 G
 timeout 60 "$PUGMARK" gdb "$work/ra" <"$work/commands" >>"$work/out" 2>&1
+# The first instruction of a handler comes behind the one that the signal has found.
+cat >"$work/s.c" <<'C'
+#include <signal.h>
+#include <unistd.h>
+volatile int got;
+__attribute__((noinline)) void handle(int n) { got = n; }
+int main(void)
+{
+	signal(SIGALRM, handle);
+	for (ualarm(3000, 0); !got;)
+		;
+	return got != SIGALRM;
+}
+C
+$CC -O1 -g -o "$work/s" "$work/s.c" && "$PUGMARK" record -q --level values -o "$work/rs" -- "$work/s" 2>"$work/err" &&
+	printf '%s\n' 'break *handle' continue 'info symbol $pc' 'print $edi' 'reverse-stepi' 'info symbol $pc' stepi 'print $pc == handle' |
+	timeout 60 "$PUGMARK" gdb "$work/rs" | sed 's/^(gdb) /handler: /' >>"$work/out" 2>&1
 timeout 60 "$PUGMARK" gdb "$work/none" </dev/null >>"$work/out" 2>&1; echo "no recording: $?" >>"$work/out"
 expect 'what is no recording: an error, and no gdb' 1 '^no recording: 1$'
 expect 'the value in last()' 1 '^\$1 = 144$'
@@ -153,6 +170,10 @@ expect 'at first nothing was' 1 '^assumed: none$'
 expect 'then registers' 1 '^assumed: rax, .*rdi'
 expect 'memory too' 1 '^(gdb) 0x[0-9a-f]*, 4 bytes: exact$'
 expect 'what may have been written is not' 1 '^(gdb) 0x[0-9a-f]*, 4 bytes: assumed$'
+expect 'a handler begins with its first instruction' 1 '^handler: handle in '
+expect 'with its argument' 1 '^handler: \$1 = 14$'
+expect 'before it the task was where the signal came' 1 '^handler: main + '
+expect 'from where one step leads there' 1 '^handler: \$2 = 1$'
 expect 'where it is' 1 '^(gdb) task 1, behind [0-9]* of its instructions$'
 expect 'what there is' 1 '^monitor exactness '
 [ $failed = 0 ] || cat "$work/out"

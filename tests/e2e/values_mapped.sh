@@ -213,4 +213,23 @@ $cc -O1 -g -w -o signals signals.c
 claim 'a loop with many signals is known to its end' \
 	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values signalled)
 claim 'with its result' grep -qF " = $(cat printed)" <("$PUGMARK" values signalled spin)
+cat >waits.c <<'C'
+#include <signal.h>
+#include <sys/time.h>
+static volatile int n;
+__attribute__((noinline)) static void handler(int s) { n++; }
+int main(void)
+{
+	struct itimerval every = {{0, 4000}, {0, 4000}};
+	signal(SIGVTALRM, handler);
+	setitimer(ITIMER_VIRTUAL, &every, 0);
+	while (n < 4)
+		;
+	return 0;
+}
+C
+$cc -O1 -g -w -o waits waits.c
+"$PUGMARK" record -q --level values -o waited -- ./waits 2>>err
+claim 'the argument of a handler is the signal, and not what that found in registers' \
+	is "$("$PUGMARK" values waited handler 2>>err | cut -d' ' -f3 | sort | uniq -c | xargs)" '4 handler(s=26)'
 conclude
