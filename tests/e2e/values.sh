@@ -502,6 +502,19 @@ rm -rf times
 "${CC:-cc}" -O1 -g -w -o often often.c && "$PUGMARK" record -q --level values -o times -- ./often
 run 0 values times --watch '*to'
 claim 'a pointer that is written a million times is followed' is "$(sed -nE 's/.* write .* = ([0-9]+) in .*/\1/p' out | tr '\n' ' ')" '5 7 '
+# What outside has written is there before the instruction that is executed next reads it.
+cat >order.c <<'C'
+#include <string.h>
+volatile int place;
+int main(void)
+{
+	memset((void *)&place, 7, sizeof(place));
+	return place != 0x07070707;
+}
+C
+"${CC:-cc}" -O1 -fno-builtin -g -w -o order order.c && "$PUGMARK" record -q --level values -o ordered -- ./order 2>err
+claim 'a write from outside comes before the read behind it' is \
+	"$("$PUGMARK" values ordered --watch place 2>err | cut -d' ' -f2-4 | sed 's/^[0-9]*/N/' | xargs)" 'N write memset N read main'
 for what in 'local:there is depth.local' 'depth:locale:depth\(\) has no such variable; it has .*local' \
 	'points[3].x:the array has 3 elements' 'points[1].z:point has no member z; it has x, y, low, high' \
 	'current->x.y:int has no members' 'nobody:n:no function .nobody. with variables' \

@@ -25,13 +25,19 @@ void watch_found_note(struct watch_found *f, const struct watch_place *place, ui
 		f->err = -ENOMEM;
 }
 
+/* What has come before instruction @count from outside, what that reads, what it writes. */
+static int rank(const struct watch_access *a)
+{
+	return *a->by ? 0 : 1 + a->write;
+}
+
 static int by_count(const void *a, const void *b)
 {
 	const struct watch_access *x = a, *y = b;
 
 	if (x->count != y->count)
 		return x->count < y->count ? -1 : 1;
-	return x->write - y->write;
+	return rank(x) - rank(y);
 }
 
 void watch_found_sort(struct watch_found *f)

@@ -40,7 +40,7 @@ void watch_found_note(struct watch_found *found, const struct watch_place *place
 		      uint64_t ip, bool write, const char *by);
 /* In bytes. */
 uint64_t watch_found_length(const struct watch_found *found, const struct watch_place *place);
-/* In the order of their instructions. */
+/* In their order: what outside has written comes before the instruction that is next. */
 void watch_found_sort(struct watch_found *found);
 void watch_found_deinit(struct watch_found *found);
 
