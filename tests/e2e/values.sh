@@ -173,6 +173,19 @@ cut, whole = of("--misses", "--limit", "1"), of("--misses", "--limit", "100000")
 for kind in "accesses", "jumps":
     assert cut[0][kind + "_more"] == len(whole[0][kind]) - 1 > 0 == whole[0][kind + "_more"], cut' "$PUGMARK"
 
+# So are captures that are cut: what is left is no whole list.
+cp -r rec cut
+truncate -s -5 cut/captures
+for what in 'replay --values cut' 'values cut weigh' 'values cut --watch counter' 'values cut --misses'; do
+	# shellcheck disable=SC2086
+	run 3 $what
+	claim "$what: captures are cut" grep -qE '^[1-9][0-9]* bytes of what was captured are damaged or cut' out
+	# shellcheck disable=SC2086
+	run 3 $what --format json
+	claim "$what: JSON says it" python3 -c 'import json
+assert json.load(open("out"))[-1]["damaged_bytes"] > 0'
+done
+
 # A task that cannot be executed again is said to be left out: nothing is concluded of it.
 cat >forks.c <<'C'
 #include <sys/wait.h>

@@ -8,6 +8,7 @@
 #include "user/cli/command.h"
 #include "user/cli/numbers.h"
 #include "user/values/show/value_names.h"
+#include "user/values/show/value_texts.h"
 #include "user/wet/wet_output.h"
 #include "user/wet/wet_show.h"
 #include "user/wet/wet_tables.h"
@@ -63,8 +64,8 @@ static void help(void)
 	     "      --backward         with --blocks: the last first\n"
 	     "      --limit N          at most so many lines (100)\n"
 	     "      --format text|json\n\n"
-	     "Exit status: 0; 3 where the recording's values end in a gap; 1 for an error, 2 for "
-	     "wrong\nusage.");
+	     "Exit status: 0; 3 where the recording's values end in a gap or are damaged; 1 for an "
+	     "error, 2\nfor wrong usage.");
 }
 
 static double now(void)
@@ -134,6 +135,7 @@ struct making {
 	struct noting *noting; /* NULL: all is stored */
 	const char *output;    /* NULL: nowhere */
 	FILE *file;	       /* of that name */
+	uint64_t damaged;      /* bytes of the captures: any task's may be among them */
 	struct wet_made *made;
 };
 
@@ -178,7 +180,7 @@ static int feed(const struct making *m, struct pugmark_diag *diag)
 	dep_build_watch(build, watch, &fed);
 	dep_build_pauses(build, forget, &fed);
 	enum value_replay_stop stop = forward(m, build);
-	m->made->partial = stop == VALUE_REPLAY_GAP;
+	m->made->partial = stop == VALUE_REPLAY_GAP || m->damaged;
 	const struct dep_trace *trace = dep_build_trace(build);
 	if (m->noting && !noting_can(m->noting))
 		err = noting_failed(m->noting) ? out_of_memory(o, diag) : CANNOT_EXECUTE;
@@ -313,7 +315,18 @@ static void remove_made(const struct wet_options *o, const uint32_t *tasks, uint
 			wet_output_remove(file);
 }
 
-/* The tasks that are asked for, one by one. *@partial: one of them ends in a gap. */
+static int no_values(const struct wet_options *o, uint64_t damaged, struct pugmark_diag *diag)
+{
+	if (o->task)
+		return pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
+					"no task %u has values", o->task);
+	return pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET, "%s",
+				damaged ? "what was captured is damaged or cut, and of no task"
+					: "no task has values (record with --level values)");
+}
+
+/* The tasks that are asked for, one by one. *@partial: one of them ends in a gap, or may, as
+ * captures are damaged. */
 static int make_all(const struct wet_options *o, bool *partial, struct pugmark_diag *diag)
 {
 	struct making m = {.o = o};
@@ -324,12 +337,8 @@ static int make_all(const struct wet_options *o, bool *partial, struct pugmark_d
 	const uint32_t *tasks = captures_tasks(value_replay_captures(m.replay), &n_tasks);
 	for (uint32_t i = 0; i < n_tasks; i++)
 		n += !o->task || tasks[i] == o->task;
-	if (!n && o->task)
-		err = pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
-				       "no task %u has values", o->task);
-	else if (!n)
-		err = pugmark_diag_set(diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
-				       "no task has values (record with --level values)");
+	m.damaged = captures_damaged_bytes(value_replay_captures(m.replay));
+	err = n ? 0 : no_values(o, m.damaged, diag);
 	err = err ? err : value_names_open(o->dir, value_replay_captures(m.replay), &m.names, diag);
 	for (uint32_t i = 0; i < n_tasks && !err; i++) {
 		struct wet_made made = {.task = tasks[i]};
@@ -341,6 +350,9 @@ static int make_all(const struct wet_options *o, bool *partial, struct pugmark_d
 		if (err && n > 1)
 			remove_made(o, tasks, i);
 	}
+	bool none = true;
+	if (!err && !o->json)
+		value_text_damage(m.damaged, n, false, &none);
 	value_names_free(m.names);
 	value_replay_free(m.replay);
 	return err;

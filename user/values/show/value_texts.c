@@ -81,12 +81,18 @@ int value_text_no_run(uint32_t task, int err, const struct pugmark_diag *diag, b
 	return 0;
 }
 
-void value_text_damage(uint64_t bytes, uint32_t n_tasks)
+bool value_text_damage(uint64_t bytes, uint32_t n_tasks, bool json, bool *first)
 {
-	if (bytes)
+	if (!bytes && n_tasks)
+		return false;
+	if (json)
+		printf("%s{\"damaged_bytes\":%" PRIu64 "}\n", *first ? "" : ",\n", bytes);
+	else if (bytes)
 		printf("%" PRIu64 " bytes of what was captured are damaged or cut: what they told "
 		       "is not known, tasks may be missing\n",
 		       bytes);
-	else if (!n_tasks)
+	else
 		puts("what was captured is of no task");
+	*first = false;
+	return true;
 }

@@ -30,7 +30,9 @@ void value_text_more(uint32_t task, uint64_t more, bool json, bool *first);
  * else. */
 int value_text_no_run(uint32_t task, int err, const struct pugmark_diag *diag, bool *partial);
 
-/* A line where @bytes of the captures are damaged, or none is left of any of @n_tasks tasks. */
-void value_text_damage(uint64_t bytes, uint32_t n_tasks);
+/* The end of a list: whether @bytes of the captures are damaged, or none is left of any of @n_tasks
+ * tasks. A line to stdout then, or with @json one more object of the list, whose first one it is if
+ * *@first. */
+bool value_text_damage(uint64_t bytes, uint32_t n_tasks, bool json, bool *first);
 
 #endif

@@ -227,6 +227,10 @@ int values_calls_print(const char *dir, bool json, struct pugmark_diag *diag)
 		err ? NULL : captures_tasks(value_replay_captures(c.replay), &n_tasks);
 	for (uint32_t i = 0; !err && i < n_tasks; i++)
 		err = print_task(&c, tasks[i], ips, n_ips, diag);
+	if (!err)
+		c.partial |=
+			value_text_damage(captures_damaged_bytes(value_replay_captures(c.replay)),
+					  n_tasks, json, &c.first);
 	if (!err && json)
 		puts("]");
 	free(ips);

@@ -116,7 +116,7 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 	if (o->json)
 		printf("],\"damaged_bytes\":%" PRIu64 "}\n", r.damaged_bytes);
 	else
-		value_text_damage(r.damaged_bytes, r.n);
+		value_text_damage(r.damaged_bytes, r.n, false, &first);
 	*partial = !complete;
 	values_check_deinit(&r);
 	return 0;
@@ -267,8 +267,6 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 	const uint32_t *tasks = captures_tasks(value_replay_captures(p->replay), &n_tasks);
 	if (!err && o->json)
 		puts("[");
-	uint64_t damaged = captures_damaged_bytes(value_replay_captures(p->replay));
-	p->partial |= damaged || !n_tasks;
 	bool task = !o->task;
 	for (uint32_t i = 0; !err && i < n_tasks; i++) {
 		if (o->task && tasks[i] != o->task)
@@ -283,10 +281,12 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 			err = value_watch_print(p->replay, p->names, tasks[i], o, &p->first,
 						&p->partial, diag);
 	}
+	if (!err)
+		p->partial |=
+			value_text_damage(captures_damaged_bytes(value_replay_captures(p->replay)),
+					  n_tasks, o->json, &p->first);
 	if (!err && o->json)
 		puts("]");
-	else if (!err)
-		value_text_damage(damaged, n_tasks);
 	if (!err)
 		err = check_found(p, task, diag);
 	free(ips);
