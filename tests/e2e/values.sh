@@ -185,6 +185,17 @@ for what in 'replay --values cut' 'values cut weigh' 'values cut --watch counter
 	claim "$what: JSON says it" python3 -c 'import json
 assert json.load(open("out"))[-1]["damaged_bytes"] > 0'
 done
+# Names are of meta.json, processes of events.
+for file in meta.json events; do
+	rm -rf cut && cp -r rec cut
+	truncate -s $(($(stat -c %s rec/$file) / 2)) cut/$file
+	for what in 'replay --values cut' 'values cut' 'values cut main' 'wet cut' 'verify cut'; do
+		# shellcheck disable=SC2086
+		run 3 $what --format json
+		[ "$what" = 'verify cut' ] || claim "$what: $file is cut" grep -q "^pugmark: $file is damaged or cut" err
+		claim "$what: no message without a name" is "$(grep -c ': :' err)" 0
+	done
+done
 
 # A task that cannot be executed again is said to be left out: nothing is concluded of it.
 cat >forks.c <<'C'

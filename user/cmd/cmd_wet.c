@@ -340,6 +340,7 @@ static int make_all(const struct wet_options *o, bool *partial, struct pugmark_d
 	m.damaged = captures_damaged_bytes(value_replay_captures(m.replay));
 	err = n ? 0 : no_values(o, m.damaged, diag);
 	err = err ? err : value_names_open(o->dir, value_replay_captures(m.replay), &m.names, diag);
+	*partial = !err && value_text_rest(value_names_damage(m.names));
 	for (uint32_t i = 0; i < n_tasks && !err; i++) {
 		struct wet_made made = {.task = tasks[i]};
 		if (o->task && tasks[i] != o->task)

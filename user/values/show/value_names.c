@@ -168,6 +168,19 @@ const char *value_names_file(const struct value_names *v, uint32_t m)
 	return m < v->n ? file_of(v, m) : NULL;
 }
 
+struct value_damage value_names_damage(const struct value_names *v)
+{
+	const struct pugmark_recording_info *info = pugmark_recording_info(v->rec);
+	uint64_t events = 0;
+	uint32_t n;
+	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(v->rec, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		events += tasks[i].n_events;
+	return (struct value_damage){info->meta_damaged,
+				     info->damaged_bytes || events < info->events};
+}
+
 void value_names_tell_stale(const struct value_names *v)
 {
 	for (uint32_t m = 0; m < v->n; m++) {
@@ -177,9 +190,14 @@ void value_names_tell_stale(const struct value_names *v)
 		if (!v->plans[m] || (there && (!v->modules[m].build_id_len || file_of(v, m))))
 			continue;
 		fputs("pugmark: ", stderr);
-		printable_print(stderr, path, PRINT_TEXT);
+		if (*path)
+			printable_print(stderr, path, PRINT_TEXT);
+		else
+			fprintf(stderr, "module %u", m);
 		fprintf(stderr, ": %s: no lines, types and variables of it are known\n",
-			there ? "not the file that was recorded" : "it is gone");
+			!*path	? "which file it is of is not known"
+			: there ? "not the file that was recorded"
+				: "it is gone");
 	}
 }
 

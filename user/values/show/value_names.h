@@ -37,6 +37,12 @@ uint32_t value_names_frames(struct value_names *names, uint64_t addr,
 			    struct value_frame out[VALUE_FRAMES]);
 /* The module's file, if it is still what was traced; NULL. Modules count from 0. */
 const char *value_names_file(const struct value_names *names, uint32_t module);
+/* What of the recording is damaged or cut, beside its captures. */
+struct value_damage {
+	bool meta;   /* meta.json: names and files */
+	bool events; /* events: which tasks there are, and of which processes */
+};
+struct value_damage value_names_damage(const struct value_names *names);
 /* Says on standard error which files are gone or are not what was traced: values are still known,
  * as the recording has their code, but no lines, types and variables. */
 void value_names_tell_stale(const struct value_names *names);

@@ -96,3 +96,16 @@ bool value_text_damage(uint64_t bytes, uint32_t n_tasks, bool json, bool *first)
 	*first = false;
 	return true;
 }
+
+bool value_text_rest(struct value_damage damage)
+{
+	if (damage.meta)
+		fputs("pugmark: meta.json is damaged or cut: names of files and functions may be "
+		      "wrong or missing\n",
+		      stderr);
+	if (damage.events)
+		fputs("pugmark: events is damaged or cut: tasks and what is known of their "
+		      "processes may be missing\n",
+		      stderr);
+	return damage.meta || damage.events;
+}

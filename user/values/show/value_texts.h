@@ -6,7 +6,7 @@
 
 #include "offline/eval/machine.h"
 #include "offline/replay/replay.h"
-#include "user/values/show/value_vars.h"
+#include "user/values/show/value_names.h"
 
 #include <stdio.h>
 
@@ -34,5 +34,8 @@ int value_text_no_run(uint32_t task, int err, const struct pugmark_diag *diag, b
  * tasks. A line to stdout then, or with @json one more object of the list, whose first one it is if
  * *@first. */
 bool value_text_damage(uint64_t bytes, uint32_t n_tasks, bool json, bool *first);
+
+/* Lines to standard error: what @damage means for names and tasks. Returns whether there is any. */
+bool value_text_rest(struct value_damage damage);
 
 #endif

@@ -219,6 +219,8 @@ int values_calls_print(const char *dir, bool json, struct pugmark_diag *diag)
 	int err = value_replay_open(dir, &c.replay, diag);
 
 	err = err ? err : value_names_open(dir, value_replay_captures(c.replay), &c.names, diag);
+	if (!err)
+		c.partial = value_text_rest(value_names_damage(c.names));
 	if (!err && value_names_entries(c.names, &ips, &n_ips))
 		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
 	if (!err && json)

@@ -117,6 +117,8 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 		return err;
 	if (value_names_open(dir, value_replay_captures(replay), &names, &none))
 		names = NULL;
+	else
+		r.rest = value_names_damage(names);
 	r.damaged_bytes = captures_damaged_bytes(value_replay_captures(replay));
 	const uint32_t *tasks = captures_tasks(value_replay_captures(replay), &r.n);
 	r.tasks = calloc(r.n + 1, sizeof(*r.tasks));
@@ -130,7 +132,7 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 		r.supposed += r.tasks[i].supposed;
 		r.complete &= r.tasks[i].complete;
 	}
-	r.complete &= !r.damaged_bytes && r.n;
+	r.complete &= !r.damaged_bytes && !r.rest.meta && !r.rest.events && r.n;
 	value_names_free(names);
 	value_replay_free(replay);
 	if (err)

@@ -4,6 +4,8 @@
 #ifndef USER_VALUES_CHECK_H
 #define USER_VALUES_CHECK_H
 
+#include "user/values/show/value_names.h"
+
 #include <pugmark/diag.h>
 
 #include <stdbool.h>
@@ -37,6 +39,7 @@ struct values_result {
 	uint32_t n;
 	uint64_t instructions, assumed, unknown, supposed;
 	uint64_t damaged_bytes; /* of the captures: they may have told of more tasks */
+	struct value_damage rest;
 	bool complete;
 };
 

@@ -71,7 +71,8 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 		values_check_deinit(&r);
 		return no_task(o, diag);
 	}
-	bool complete = only ? only->complete && !r.damaged_bytes : r.complete, first = true;
+	bool rest = value_text_rest(r.rest), first = true;
+	bool complete = only ? only->complete && !r.damaged_bytes && !rest : r.complete;
 	if (o->json)
 		printf("{\"complete\":%s,\"tasks\":[", complete ? "true" : "false");
 	for (uint32_t i = 0; i < r.n; i++) {
@@ -306,8 +307,10 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 	if (!err)
 		err = value_names_open(options->dir, value_replay_captures(p.replay), &p.names,
 				       diag);
-	if (!err)
+	if (!err) {
+		p.partial = value_text_rest(value_names_damage(p.names));
 		value_names_tell_stale(p.names);
+	}
 	if (!err)
 		err = print_each(&p, diag);
 	value_where_free(p.where);
