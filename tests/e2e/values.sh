@@ -196,6 +196,29 @@ for file in meta.json events; do
 		claim "$what: no message without a name" is "$(grep -c ': :' err)" 0
 	done
 done
+# Where a task ends in a gap, lists of its calls say so at their end.
+cat >unknown.c <<'C'
+volatile int x;
+__attribute__((noinline)) int f(int n) { return x += n; }
+int main(void)
+{
+	long limit = 0;
+	f(1);
+	__asm__ volatile("lsl %1, %0" : "=r"(limit) : "r"(0x33L)); /* without semantics: not known */
+	return f(limit & 4 ? 5 : 6) + (limit & 4 ? f(7) : 0);
+}
+C
+"${CC:-cc}" -O1 -g -o unknown unknown.c
+"$PUGMARK" record -q --level values -o gap -- ./unknown
+for what in 'replay --values gap' 'values gap f'; do
+	# shellcheck disable=SC2086
+	run 3 $what
+	# shellcheck disable=SC2086
+	run 3 $what --format json
+	claim "$what: JSON has the gap" python3 -c 'import json
+last = json.load(open("out"))[-1]
+assert last["task"] == 1 and last["at"] > 0 and "not known" in last["gap"], last'
+done
 
 # A task that cannot be executed again is said to be left out: nothing is concluded of it.
 cat >forks.c <<'C'

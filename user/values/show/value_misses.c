@@ -216,7 +216,7 @@ static void print_found(struct value_names *names, struct value_run *run, uint32
 		puts("mispredicted    share   executions    wrong        taken");
 	print_list("jumps", names, sites, jumps, sites->n, o);
 	if (sites->stop == VALUE_REPLAY_GAP)
-		value_text_gap(task, n, value_run_gap(run));
+		value_text_gap(task, n, value_run_gap(run), false, &(bool){false});
 }
 
 int value_misses_print(struct value_replay *replay, struct value_names *names, uint32_t task,

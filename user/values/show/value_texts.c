@@ -51,11 +51,20 @@ bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct 
 	return returns;
 }
 
-void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap)
+void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap, bool json,
+		    bool *first)
 {
-	printf("task %" PRIu32 ": a gap after %" PRIu64 " instructions: ", task, count);
-	printable_print(stdout, gap->text, PRINT_TEXT);
-	putchar('\n');
+	if (json) {
+		printf("%s{\"task\":%" PRIu32 ",\"at\":%" PRIu64 ",\"gap\":", *first ? "" : ",\n",
+		       task, count);
+		printable_json(stdout, gap->text);
+		putchar('}');
+	} else {
+		printf("task %" PRIu32 ": a gap after %" PRIu64 " instructions: ", task, count);
+		printable_print(stdout, gap->text, PRINT_TEXT);
+		putchar('\n');
+	}
+	*first = false;
 }
 
 void value_text_more(uint32_t task, uint64_t more, bool json, bool *first)

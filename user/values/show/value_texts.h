@@ -18,8 +18,10 @@ void value_text_arguments(FILE *out, struct value_vars *vars, uint64_t elf, uint
  */
 bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct value_machine *m);
 
-/* One line to stdout: where @task ends in the gap @gap, after @count instructions. */
-void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap);
+/* Where @task ends in the gap @gap, after @count instructions: a line to stdout, or with @json one
+ * more object of a list, whose first one it is if *@first. */
+void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap, bool json,
+		    bool *first);
 
 /* The end of a list that --limit has cut, where @more instances or accesses of @task follow: a line
  * to stdout, or with @json one more object of the list, whose first one it is if *@first. */

@@ -203,8 +203,8 @@ static int print_task(struct calls *c, uint32_t task, const uint64_t *ips, uint3
 
 		err = print_found(c, run, task, &found);
 		c->partial |= found.stop == VALUE_REPLAY_GAP;
-		if (!err && !c->json && found.stop == VALUE_REPLAY_GAP)
-			value_text_gap(task, found.end, &gap);
+		if (!err && found.stop == VALUE_REPLAY_GAP)
+			value_text_gap(task, found.end, &gap, c->json, &c->first);
 		value_instances_deinit(&found);
 	}
 	value_run_free(run);

@@ -227,8 +227,9 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 	if (!err) {
 		p->partial |= found.stop == VALUE_REPLAY_GAP;
 		value_text_more(task, found.total - found.n, p->options->json, &p->first);
-		if (!p->options->json && found.stop == VALUE_REPLAY_GAP)
-			value_text_gap(task, found.end, value_run_gap(run));
+		if (found.stop == VALUE_REPLAY_GAP)
+			value_text_gap(task, found.end, value_run_gap(run), p->options->json,
+				       &p->first);
 		value_instances_deinit(&found);
 	}
 	value_run_free(run);
