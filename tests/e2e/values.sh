@@ -160,6 +160,12 @@ for a in [["rec"], ["rec", "weigh"], ["rec", "--watch", "counter"]]:
     json.loads(subprocess.run([sys.argv[1], "values", *a, "--format", "json"],
         capture_output=True, check=True).stdout)' "$PUGMARK"
 
+# An address where nothing was is no variable that nobody touched.
+run 0 values rec --watch 0x999999999
+claim 'that nothing was mapped there is said' grep -q '^pugmark: task 1: 0x999999999: nothing was mapped there' err
+run 0 values rec --watch counter
+claim 'and only there' same /dev/null err
+
 # What --limit has cut is said in JSON as well.
 claim 'JSON says how many more there are' python3 -c 'import json,subprocess,sys
 def of(*args):

@@ -228,14 +228,18 @@ static void print_access(struct watch_run *w, const struct value_names *names, u
 static void tell_unseen(const struct watch_run *w, uint32_t task, const char *text, uint64_t until)
 {
 	uint64_t unknown = 0;
+	bool nowhere =
+		!w->mapped && !w->found.total && w->found.what->kind == WATCHED_MEMORY && !w->spans;
 
 	for (uint32_t i = 0; w->spans && i < w->spans->n; i++)
 		unknown += w->spans->at[i].quality >= VALUE_UNKNOWN;
-	if (!w->locals.nowhere && !unknown)
+	if (!w->locals.nowhere && !unknown && !nowhere)
 		return;
 	fprintf(stderr, "pugmark: task %u: ", task);
 	printable_print(stderr, text, PRINT_TEXT);
-	if (w->locals.nowhere)
+	if (nowhere)
+		fputs(": nothing was mapped there at any time that is known\n", stderr);
+	else if (w->locals.nowhere)
 		fprintf(stderr,
 			" was in no register and no memory of its own at %" PRIu64
 			" of the %" PRIu64 " instructions where it can be named\n",

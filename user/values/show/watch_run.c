@@ -131,11 +131,21 @@ static void place_fixed(struct watch_run *w)
 	}
 }
 
+static bool is_mapped(const struct watch_run *w)
+{
+	const struct value_memory *m = value_machine_memory(value_run_machine(w->run));
+	uint64_t addr = w->fixed.place.addr;
+
+	return value_memory_region(m, addr) ||
+	       value_memory_region(m, addr + w->found.what->len - 1);
+}
+
 /* Looks at all places; @by NULL: nobody outside has had control. */
 static void look_at_all(struct watch_run *w, uint64_t ip, const char *by)
 {
 	if (w->found.what->kind != WATCHED_LOCAL) {
 		place_fixed(w);
+		w->mapped |= is_mapped(w);
 		if (w->fixed.place.quality < VALUE_UNKNOWN && look(w, &w->fixed) && by)
 			watch_found_note(&w->found, &w->fixed.place, value_run_count(w->run), ip,
 					 true, by);

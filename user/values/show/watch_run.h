@@ -23,6 +23,7 @@ struct watch_run {
 	uint32_t span;			 /* of them: how many have begun */
 	struct watch_bytes fixed;	 /* of what is no variable of a function */
 	struct watch_locals locals;
+	bool mapped; /* there was memory at @fixed at some time */
 	struct value_trace trace;
 	size_t done, done_addresses; /* of the trace: what was looked at */
 	uint64_t count;
