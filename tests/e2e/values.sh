@@ -575,4 +575,29 @@ for what in 'local:there is depth.local' 'depth:locale:depth\(\) has no such var
 	run 1 values seen --watch "${what%:*}"
 	claim "${what%:*} is told with what there is" grep -qE "${what##*:}" err
 done
+# The calls of main() and of what it has called before are open when it is attached to.
+cat >open.c <<'C'
+#include <unistd.h>
+volatile int seen;
+__attribute__((noinline)) int step(int by) { int local = seen + by; return seen = local; }
+int main(void)
+{
+	volatile int own = 0;
+	for (;;) {
+		own += step(3) & 1;
+		usleep(1000);
+	}
+}
+C
+"${CC:-cc}" -O0 -g -o open open.c
+./open &
+opened=$!
+"$PUGMARK" record -q --level values --duration 0.5 -o attached -p $opened 2>err
+kill $opened
+"$PUGMARK" values attached --watch main:own >got 2>err
+claim 'of a call that was open when it was attached to nothing is seen' same /dev/null got
+claim 'which is said' grep -qE '^pugmark: task 1: main:own: [1-9][0-9]* instructions of its function are not looked at' err
+"$PUGMARK" values attached --watch step:local >got 2>err
+claim 'calls that begin later are seen' grep -q ' write step ' got
+claim 'and nothing is said of them' is "$(grep -c 'not looked at' err)" 0
 conclude

@@ -233,6 +233,14 @@ static void tell_unseen(const struct watch_run *w, uint32_t task, const char *te
 
 	for (uint32_t i = 0; w->spans && i < w->spans->n; i++)
 		unknown += w->spans->at[i].quality >= VALUE_UNKNOWN;
+	if (w->locals.apart) {
+		fprintf(stderr, "pugmark: task %u: ", task);
+		printable_print(stderr, text, PRINT_TEXT);
+		fprintf(stderr,
+			": %" PRIu64 " instructions of its function are not looked at, in calls "
+			"that were open when the recording began or are on another stack\n",
+			w->locals.apart);
+	}
 	if (!w->locals.nowhere && !unknown && !nowhere)
 		return;
 	fprintf(stderr, "pugmark: task %u: ", task);

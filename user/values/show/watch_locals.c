@@ -217,6 +217,7 @@ void watch_locals_insn(struct watch_locals *w, const struct value_block *b,
 			      insn->ip - w->found->what->locals.at[function - 2].bias);
 	else if (top && top->function)
 		top->function = 0; /* it was left by a jump: another function takes its place */
+	w->apart += function > 1 && !own;
 	if (top && top != own)
 		top->fresh = false;
 	watch_locals_prune(w);

@@ -17,6 +17,7 @@ struct watch_locals {
 	bool down; /* the direction flag before the next instruction: of who tells it */
 	uint64_t visible, nowhere; /* instructions where it could be named; of them without a place
 				    */
+	uint64_t apart; /* instructions of the functions in no call that was seen to begin */
 };
 
 /* Accesses go to @found. 0, or -ENOMEM. */
