@@ -87,10 +87,14 @@ claim 'what was read or mapped from files that match is not there' is "$(found n
 try number --redact 0 --no-memory '*/mapped'
 claim 'nor what a descriptor brings, nor what --no-memory names' \
 	is "$(found number)" 'folder/secret public '
+claim 'of a file that is not traced nothing is said' is "$(grep -c 'no-memory keeps' err)" 0
 "$PUGMARK" record --level values --no-memory '*/mapped' -o met -- ./reader <input >/dev/null 2>met.err
 claim '--no-memory that matches a file that is mapped later has hidden something' is "$(grep -c 'has hidden nothing' met.err)" 0
 "$PUGMARK" record --level values --no-memory '\[heap]' -o missed -- ./reader <input >/dev/null 2>missed.err
 claim '--no-memory that matches no mapping is told of' grep -q 'has hidden nothing' missed.err
+"$PUGMARK" record --level values --no-memory '*/reader' -o own -- ./reader <input >out 2>own.err
+claim 'that nothing is kept of the program itself is said' \
+	grep -q '^pugmark: note: --no-memory keeps nothing of .*/reader, which is traced' own.err
 try both --redact 0 --redact '*/secret' --redact '*/mapped'
 claim 'several at once' is "$(found both)" 'public '
 

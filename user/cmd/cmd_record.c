@@ -17,6 +17,8 @@
 #include "user/values/write/capture_plan.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,6 +344,17 @@ static int check_reads(const struct record_args *a, const struct record_modules 
 				"--list)");
 }
 
+/* Says which traced files' own memory is kept out: by the names that they have in the process. */
+static void tell_kept_out(const struct record_args *a, const struct record_modules *modules)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; a->values && a->no_memory && i < modules->n; i++)
+		if (realpath(modules->at[i].path, path) && !fnmatch(a->no_memory, path, 0))
+			command_say(stderr, "pugmark: note: --no-memory keeps nothing of ", path,
+				    ", which is traced: values end where its code begins\n");
+}
+
 enum { N_NOTES = 4 };
 
 /* Says what the plans leave out, and what else is to be known before the run. What the recording is
@@ -354,6 +367,8 @@ static void tell_planned(struct record_args *a, const struct record_modules *mod
 		tell_whole(modules);
 	if (!a->options.quiet && !a->modules.plan)
 		tell_foreign(a, modules);
+	if (!a->options.quiet)
+		tell_kept_out(a, modules);
 	notes[0] = tell_left_out(modules, a->options.quiet);
 	notes[1] = tell_each(modules, packed_words, a->options.quiet);
 	notes[2] = tell_each(modules, numberless_words, a->options.quiet);
