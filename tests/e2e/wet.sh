@@ -82,6 +82,9 @@ claim 'it is for its owner alone' is "$(stat -c %a steps.wet)" 600
 run 0 wet steps.wet --values "$(address multiply)" --limit 1000
 awk '{ print $2 }' out >values
 claim 'each value that an instruction has computed' same printed values
+claim 'nothing else is said of it' is "$(grep -c 'stores, compares' out)" 0
+run 0 wet steps.wet --values "$(address put)" --limit 1
+claim 'a store computes nothing, which is said' is "$(head -n 1 out | wc -w) $(grep -c '^it stores, compares, jumps' out)" '1 1'
 run 0 wet steps.wet --blocks --limit 100000
 mv out forward
 claim 'the nodes, from 1 on' is "$(awk '{ print $1 }' forward | sort -n | uniq | wc -l)" "$(wc -l <forward)"

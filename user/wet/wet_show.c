@@ -216,6 +216,15 @@ static struct at_node *earliest(const struct instruction *in)
 	return first;
 }
 
+/* Of a store, a comparison or a jump there are none. */
+static bool has_results(const struct instruction *in)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < in->n; i++)
+		any |= in->at[i].n_values != 0;
+	return any;
+}
+
 static bool read_value(const struct instruction *in, struct at_node *at, uint32_t k,
 		       uint64_t *value)
 {
@@ -257,12 +266,15 @@ int wet_show_values(const struct wet_file *f, const struct wet_asked *a, struct 
 		}
 		err = err ? err : pass_execution(at);
 	}
-	bool more = !err && earliest(&in);
+	bool more = !err && earliest(&in), results = has_results(&in);
 	instruction_deinit(&in);
 	if (a->json)
 		printf("],\"more\":%s}\n", more ? "true" : "false");
 	else if (more)
 		puts("and more (--limit)");
+	if (!a->json && !err && !results)
+		puts("it stores, compares, jumps or the like: of what computes no value only times "
+		     "are there (--depends: what it read)");
 	return err ? failed(a, err, diag) : 0;
 }
 
