@@ -92,6 +92,39 @@ claim 'limit limits, and says so' is "$(tail -n 1 got)" 'task 1: 15 more (--limi
 claim 'a line is reached as often as it must be' is "$(wc -l <got)" 14
 claim 'with its variables' is "$(grep -cE '\(i=5, .*n=[0-9]+' got)" 14
 
+# What takes a call's place by a jump has its result; what code outside has called has none that is seen,
+# and takes none from the call that is around it.
+cat >around.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+volatile int seen;
+__attribute__((noinline)) int last(int x) { seen += x; return x * 3; }
+__attribute__((noinline)) int first(int x) { seen++; return last(x + 1); }
+__attribute__((noinline)) int order(const void *a, const void *b) { last(1); return *(int *)a - *(int *)b; }
+__attribute__((noinline)) int handle(int s) { seen = last(s); return 77; }
+__attribute__((noinline)) int send(int s) { raise(s); return s + 1; }
+int main(void)
+{
+	int v[2] = {5, 3};
+	signal(SIGUSR1, (void (*)(int))handle);
+	qsort(v, 2, sizeof(*v), order);
+	return first(4) + send(SIGUSR1) != 26;
+}
+C
+${CC:-cc} -O2 -g -w -o around around.c
+rm -rf around.rec
+"$PUGMARK" record -q --level values -o around.rec -- ./around 2>err
+claim 'the program around a tail call, a callback and a handler runs' is $? 0
+printf '%s\n' 'order' 'last(x=1) = 3' 'first(x=4) = 15' 'last(x=5) = 15' 'send(s=10) = 11' 'handle(s=10)' 'last(x=10) = 30' >want
+"$PUGMARK" replay --values around.rec | sed -E 's/^1 [0-9]+ +//' | grep -E '^(order|last|first|send|handle)\(' |
+	sed -E 's/^order\(a=0x[0-9a-f]+, b=0x[0-9a-f]+\)/order/' >got
+claim 'results of tail calls are shown, none of what outside has called' same want got
+for function in order last handle; do
+	"$PUGMARK" values around.rec "$function" | sed -E 's/^1 [0-9]+ //; s/^order\(a=0x[0-9a-f]+, b=0x[0-9a-f]+\)/order/' >got
+	claim "the same of $function alone" same <(grep -E "^$function\b" want) got
+done
+
 # Without optimisation arguments are on the stack, but not yet where a function begins.
 cat >stored.c <<'C'
 #include <stdio.h>

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 1 << 15, VALUES = 1 << 20 };
+enum { BLOCKS = 1 << 15, VALUES = 1 << 20, SYS_RT_SIGRETURN = 15 };
 
-/* A call that is open, and the first of the instances that are of what it has called. */
+/* A call that is open, and the last of the instances that are of what it has called. Of a call that
+ * came from outside (a callback, a handler) it is not seen when it is over. */
 struct open_frame {
-	uint64_t ret;
-	uint64_t instance; /* VALUE_NEVER: none */
+	uint64_t ret;	   /* 0: outside */
+	uint32_t instance; /* 1 and its index; 0: none */
+	bool signal;	   /* no call, but what a signal has interrupted */
 };
 
 struct finder {
@@ -23,6 +25,7 @@ struct finder {
 	uint64_t max;
 	struct value_instances *out;
 	VEC(struct open_frame) frames;
+	uint32_t n_outside; /* of them, those from outside and of signals */
 	/* By number of the block: 1 and the index of its first instruction that is looked for; 0:
 	 * not looked at yet; UINT16_MAX: none. */
 	uint16_t *first;
@@ -76,27 +79,76 @@ static void add_instance(struct finder *f, uint64_t count, uint64_t ip)
 		f->err = -ENOMEM;
 		return;
 	}
-	if (f->frames.n && f->frames.at[f->frames.n - 1].instance == VALUE_NEVER)
-		f->frames.at[f->frames.n - 1].instance = out->n;
-	out->at[out->n++] = (struct value_instance){count, VALUE_NEVER, ip, f->frames.n};
+	struct open_frame *top = f->frames.n ? &f->frames.at[f->frames.n - 1] : NULL;
+	out->at[out->n++] = (struct value_instance){
+		.count = count,
+		.back = VALUE_NEVER,
+		.ip = ip,
+		.depth = f->frames.n - f->n_outside,
+		.before = top ? top->instance : 0,
+	};
+	if (top)
+		top->instance = out->n;
 }
 
-static void push_frame(struct finder *f, uint64_t ret)
+static void push_frame(struct finder *f, uint64_t ret, bool signal)
 {
-	if (!VEC_PUSH(&f->frames, (struct open_frame){ret, VALUE_NEVER}))
+	if (!VEC_PUSH(&f->frames, (struct open_frame){ret, 0, signal}))
 		f->err = -ENOMEM;
+	else
+		f->n_outside += !ret;
 }
 
-/* Control is at @ip: behind the innermost call, or (by longjmp or an exception) one further out. */
+/* The frame that was taken off, whose instances are back nowhere. */
+static const struct open_frame *pop_frame(struct finder *f)
+{
+	const struct open_frame *top = &f->frames.at[--f->frames.n];
+
+	f->n_outside -= !top->ret;
+	return top;
+}
+
+/* Control is at @ip: if that is behind the innermost call, all that have taken its place by tail
+ * calls are over with it. */
 static void close_frames(struct finder *f, uint64_t ip)
 {
 	size_t n = f->frames.n;
 
 	if (!n || f->frames.at[n - 1].ret != ip)
 		return;
-	const struct open_frame *top = &f->frames.at[--f->frames.n];
-	if (top->instance != VALUE_NEVER && f->out->at[top->instance].back == VALUE_NEVER)
-		f->out->at[top->instance].back = f->count;
+	for (uint32_t i = pop_frame(f)->instance; i; i = f->out->at[i - 1].before)
+		f->out->at[i - 1].back = f->count;
+}
+
+/* Code outside is left that was called back from, or that was called. */
+static void leave_callback(struct finder *f)
+{
+	const struct open_frame *top = f->frames.n ? &f->frames.at[f->frames.n - 1] : NULL;
+
+	if (top && !top->ret && !top->signal)
+		pop_frame(f);
+}
+
+/* Traced code may itself have called what is witnessed as an entry. */
+static bool is_called_by_traced(const struct finder *f)
+{
+	uint64_t sp = value_machine_state(f->machine)->gpr[VALUE_RSP], ret = 0;
+	uint8_t quality = VALUE_UNKNOWN;
+
+	return f->frames.n &&
+	       !value_memory_read(value_machine_memory(f->machine), sp, &ret, sizeof(ret),
+				  &quality) &&
+	       quality < VALUE_UNKNOWN && ret && f->frames.at[f->frames.n - 1].ret == ret;
+}
+
+static void end_signal(struct finder *f)
+{
+	uint32_t n = f->frames.n;
+
+	while (n && !f->frames.at[n - 1].signal)
+		n--;
+	while (n && f->frames.n >= n)
+		pop_frame(f);
 }
 
 static void take_block(struct finder *f, const struct value_block *b)
@@ -111,7 +163,7 @@ static void take_block(struct finder *f, const struct value_block *b)
 	f->count += b->n_insns;
 	const struct value_insn *last = &b->insns[b->n_insns - 1];
 	if (last->kind == VALUE_INSN_CALL || last->kind == VALUE_INSN_CALL_IND)
-		push_frame(f, last->ip + last->len);
+		push_frame(f, last->ip + last->len, false);
 }
 
 static bool make_trace(struct value_trace *t)
@@ -139,9 +191,29 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 {
 	struct finder *f = ctx;
 
-	(void)what, (void)capture, (void)import;
+	(void)import;
 	take_trace(f);
 	f->count = value_run_count(run);
+	switch (what) {
+	case VALUE_CROSSING_ENTER:
+		if (is_called_by_traced(f))
+			break;
+		leave_callback(f);
+		push_frame(f, 0, false);
+		break;
+	case VALUE_CROSSING_SIGNAL:
+		push_frame(f, 0, true);
+		break;
+	case VALUE_CROSSING_RESULT:
+		leave_callback(f);
+		break;
+	case VALUE_CROSSING_KERNEL:
+		if (capture && capture->nr == SYS_RT_SIGRETURN)
+			end_signal(f);
+		break;
+	case VALUE_CROSSING_CALL:
+		break;
+	}
 }
 
 int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_ips, uint64_t max,

@@ -10,11 +10,13 @@
 #define VALUE_NEVER UINT64_MAX
 
 struct value_instance {
-	uint64_t count; /* instructions before it */
-	uint64_t back;	/* the same, where its function is back at its caller; VALUE_NEVER: not seen
-			 */
-	uint64_t ip;	/* run-time */
-	uint32_t depth; /* calls that were open */
+	uint64_t count;	 /* instructions before it */
+	uint64_t back;	 /* the same, where its function is back at its caller, which a callback's
+			  * and a handler's outside are not seen to be; VALUE_NEVER: not seen */
+	uint64_t ip;	 /* run-time */
+	uint32_t depth;	 /* calls that were open */
+	uint32_t before; /* 1 and the index of the one before it that is of the same call (it has
+			  * gone on there by a jump, as tail calls do); 0: none */
 };
 
 struct value_instances {
