@@ -123,6 +123,8 @@ cat >kinds.c <<'C'
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <uchar.h>
+#include <wchar.h>
 enum color { RED, GREEN = 5, BLUE };
 enum flags { FA = 1, FB = 2, FC = 4 };
 struct bits { unsigned a : 3; int b : 5; unsigned long c : 40; bool d : 1; };
@@ -142,6 +144,10 @@ int main(void)
 	double complex z = 1 + 2 * I;
 	__int128 wide = -(((__int128)1 << 100) + 5);
 	char text[16] = "hello", c = 'x', nul = 0, high = -3;
+	char odd[12] = "t\tn\n\"\\\033\a\v", bytes[8] = "\377\3019\001\0021\177", turned[8] = "q\b\r\f\342\200\256";
+	wchar_t wides[4] = L"\001\xfff0" L"2";
+	char16_t halves[4] = u"\xd800z\x7f";
+	char esc = 27, apo = '\'', quo = '"';
 	unsigned char uc = 'A';
 	bool yes = true;
 	float f = 3.14f;
@@ -152,7 +158,7 @@ int main(void)
 	bits.a = 5, bits.b = -3, bits.c = 0x123456789aUL, bits.d = 1;
 	stop(&pairs); /* HERE */
 	stop(bits.a ? &nameless : 0);
-	return printf("%d\n", many[3] + nested[1][2] + color + flags + (int)ld + (int)wide + text[0] + c + uc + yes + sh + high + nul + no + none + more + (int)(f + d + creal(z)) + (int)ul) < 0;
+	return printf("%d\n", many[3] + nested[1][2] + color + flags + (int)ld + (int)wide + text[0] + c + uc + yes + sh + high + nul + no + none + more + (int)(f + d + creal(z)) + (int)ul + odd[0] + bytes[0] + turned[0] + wides[0] + halves[0] + esc + apo + quo) < 0;
 }
 C
 here=$(grep -n HERE kinds.c | cut -d: -f1)
@@ -163,7 +169,7 @@ if command -v gdb >tool; then
 		"$compiler" -O0 -g -w -o kinds kinds.c
 		"$PUGMARK" record -q --level values -o kinds.rec -- ./kinds >out 2>err
 		"$PUGMARK" values kinds.rec "kinds.c:$here" --format json >got
-		gdb -nx -batch -ex 'set print null-stop on' -ex "break kinds.c:$here" -ex run -ex 'info locals' ./kinds 2>&1 |
+		LC_ALL=C gdb -nx -batch -ex 'set print null-stop on' -ex "break kinds.c:$here" -ex run -ex 'info locals' ./kinds 2>&1 |
 			grep -E '^[a-z]+ = ' >told
 		claim "gdb has told of all variables ($compiler)" test "$(wc -l <told)" -ge 20
 		claim "all of them are printed as gdb does ($compiler)" python3 - <<'PY'

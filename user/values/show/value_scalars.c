@@ -144,33 +144,81 @@ static unsigned utf8(uint32_t c, char *out)
 	return 4;
 }
 
+struct quoted {
+	FILE *out;
+	bool hex; /* a digit that follows would be taken for one of the escape before it */
+};
+
+static void quote_escaped(struct quoted *q, uint32_t c)
+{
+	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr\"\"\\\\";
+
+	q->hex = false;
+	for (const char *n = named; *n; n += 2)
+		if ((unsigned char)*n == c) {
+			fprintf(q->out, "\\%c", n[1]);
+			return;
+		}
+	q->hex = c > 0777;
+	fprintf(q->out, q->hex ? "\\x%" PRIx32 : "\\%03" PRIo32, c);
+}
+
+/* Bytes, of which those that are UTF-8 and can be seen are as they are. */
+static void quote_narrow(struct quoted *q, const char *text)
+{
+	char escape[PRINTABLE_ESCAPE_MAX];
+
+	while (*text) {
+		size_t n = printable_run(text, PRINT_JSON);
+
+		fwrite(text, 1, n, q->out);
+		text += n;
+		for (n = *text ? printable_escape(text, PRINT_JSON, escape) : 0; n; n--)
+			quote_escaped(q, (unsigned char)*text++);
+	}
+}
+
+static void quote_wide(struct quoted *q, uint32_t c)
+{
+	char text[5] = "";
+	unsigned len = utf8(c, text);
+
+	if (printable_run(text, PRINT_JSON) < len || (q->hex && c >= '0' && c <= '9')) {
+		quote_escaped(q, c);
+		return;
+	}
+	fputs(text, q->out);
+	q->hex = false;
+}
+
 void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, uint64_t max,
 			struct value_characters chars, struct value_memory *memory)
 {
-	char text[4 * STRING_MAX + 1];
+	uint32_t units[STRING_MAX];
+	char text[STRING_MAX + 1];
+	struct quoted q = {out, false};
 	uint8_t quality = VALUE_EXACT, worst = VALUE_EXACT;
 	uint64_t most = max && max < STRING_MAX ? max : STRING_MAX, n = 0;
-	unsigned len = 0;
 
 	for (; n < most; n++) {
-		uint32_t c = 0;
-
-		quality = value_bytes_read(v, memory, off + n * chars.width, &c, chars.width);
-		if (quality >= VALUE_UNKNOWN || !c)
+		units[n] = 0;
+		quality =
+			value_bytes_read(v, memory, off + n * chars.width, &units[n], chars.width);
+		if (quality >= VALUE_UNKNOWN || !units[n])
 			break;
 		worst = quality > worst ? quality : worst;
-		if (chars.width == 1)
-			text[len++] = (char)c;
-		else
-			len += utf8(c, text + len);
+		text[n] = (char)units[n];
 	}
 	/* The end is where it is as far as that is known. */
 	worst = quality > worst ? quality : worst;
 	if (!n && unknown(out, quality))
 		return;
-	text[len] = 0;
+	text[n] = 0;
 	fprintf(out, "%s\"", chars.prefix);
-	printable_print(out, text, PRINT_JSON);
+	if (chars.width == 1)
+		quote_narrow(&q, text);
+	for (uint64_t i = 0; chars.width > 1 && i < n; i++)
+		quote_wide(&q, units[i]);
 	fprintf(out, "\"%s", n == STRING_MAX && n != max ? "..." : "");
 	mark(out, worst);
 }
@@ -210,8 +258,8 @@ static void print_character(FILE *out, uint8_t c)
 	static const struct {
 		uint8_t c;
 		char as;
-	} named[] = {{'\a', 'a'}, {'\b', 'b'}, {'\t', 't'}, {'\n', 'n'},  {'\v', 'v'},
-		     {'\f', 'f'}, {'\r', 'r'}, {27, 'e'},   {'\'', '\''}, {'\\', '\\'}};
+	} named[] = {{'\a', 'a'}, {'\b', 'b'}, {'\t', 't'},  {'\n', 'n'}, {'\v', 'v'},
+		     {'\f', 'f'}, {'\r', 'r'}, {'\'', '\''}, {'\\', '\\'}};
 
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
 		if (named[i].c == c) {
