@@ -275,12 +275,15 @@ template <typename T> struct Box { T v; NI T get(T add) const { return v + add; 
 } }
 namespace { NI int hidden(int x) { return x * 2; } }
 NI int f(int x) { return x + 1; }
+namespace a { static int shared; namespace b { static int shared; } }
+NI void store(int n) { a::shared += n; a::b::shared -= n; }
 int main()
 {
 	a::b::S s;
 	s.v = 5;
 	a::b::Box<long> box{4};
 	for (int i = 0; i < 2; i++) {
+		store(i + 3);
 		int r = a::b::f(i, s);
 		printf("a::b::f(x=%d, s={<Base> = {base = 3}, v = %d}) = %d\n", i, s.v, r);
 		printf("f(x=%d) = %d\n", i, f(i));
@@ -290,6 +293,7 @@ int main()
 		printf("a::b::by_value(o={v = %d}, n=%d) = %d\n", 7 + i, i, a::b::by_value(a::b::Own(7 + i), i));
 		printf("a::b::make(n=%d) = {v = %d}\n", i, a::b::make(i).v);
 	}
+	return a::shared != 7 || a::b::shared != -7;
 }
 C
 	for compiler in g++ clang++; do
@@ -317,6 +321,11 @@ make|a::b::make
 L
 		"$PUGMARK" values names.rec f | sed -E 's/^1 [0-9]* //; s/@0x[0-9a-f]+: //' >got
 		claim "of several that are called so all are there ($compiler)" same <(grep -E '^(a::b::)?f\(' printed | sort) <(sort got)
+		for what in 'a::shared 3 7' 'a::b::shared -3 -7' 'b::shared -3 -7'; do
+			claim "--watch ${what%% *} is that namespace's own, by its type ($compiler)" is "$(
+				"$PUGMARK" values names.rec --watch "${what%% *}" | sed -nE 's/.* write store .* = //p' | tr '\n' ' ')" "${what#* } "
+		done
+		run 1 values names.rec --watch c::shared
 	done
 fi
 if command -v rustc >tool; then

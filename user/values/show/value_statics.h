@@ -15,8 +15,8 @@ struct value_static {
 
 /* Where the variable @die is; false: it is no such one. */
 bool value_static_of(Dwarf_Die *die, struct value_static *out);
-/* The one of the module that is called @name (demangle_means()) and declared outside of functions.
- */
+/* The one of the module that is called @name (demangle_means(), or by its name and namespaces from
+ * some :: on) and declared outside of functions. */
 bool value_static_find(struct value_vars *vars, const char *name, struct value_static *out);
 
 #endif
