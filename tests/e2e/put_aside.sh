@@ -206,4 +206,40 @@ counted=$(cut -d' ' -f1 alone)
 claim 'each call that the program has counted is told' is "$(grep -cE " (call|tail) program [0-9a-f]+ program:$leaf\$" told)" \
 	"$counted"
 claim 'and has returned' is "$(grep -c " ret program $leaf\$" told)" "$counted"
+cat >raises.c <<'C'
+#include <setjmp.h>
+static jmp_buf *innermost;
+int protect(int (*f)(int), int (*after)(int), int i)
+{
+	jmp_buf here, *outer = innermost;
+	innermost = &here;
+	int n = setjmp(here) ? -1 : f(i);
+	innermost = outer;
+	return n < 0 ? after(i) + after(i + 1) : n;
+}
+int run(int (*f)(int), int i) { return f(i) + 1; }
+void raise_it(void) { longjmp(*innermost, 1); }
+C
+cat >loop.c <<'C'
+#include <stdio.h>
+int protect(int (*f)(int), int (*after)(int), int i);
+int run(int (*f)(int), int i);
+void raise_it(void);
+#define FN __attribute__((noinline)) static
+FN int leaf(int i) { return i ^ 5; }
+FN int g(int i) { if (i % 2) raise_it(); return leaf(i) + 1; }
+FN int f(int i) { int n = run(g, i); n += leaf(n); raise_it(); return n + leaf(n); }
+FN int h(int i) { return run(g, i & ~1) + run(leaf, i); }
+int main(void)
+{
+	unsigned n = 0;
+	for (int i = 0; i < 6000; i++)
+		n += protect(f, h, i % 1000);
+	printf("%u\n", n);
+	return 0;
+}
+C
+"${CC:-cc}" -O1 -shared -fPIC -o libraises.so raises.c && "${CC:-cc}" -O1 -o loop loop.c -L. -lraises
+"$PUGMARK" record -q -o loop.rec --mode full -- ./loop >printed 2>err
+claim 'lines left for good again and again are not kept each: no gap, and not long' timeout 6 "$PUGMARK" verify loop.rec
 conclude
