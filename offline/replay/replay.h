@@ -65,6 +65,9 @@ enum value_met {
 };
 /* A bit for each, since it was asked last; asked at each crossing it is of what lies between. */
 unsigned value_run_met(struct value_run *run);
+/* Whether no other thread was awake between two moments of the order over all tasks; @from 0: that
+ * is not known. */
+bool value_run_was_alone(const struct value_run *run, uint64_t from, uint64_t to);
 /* Where its process has other threads: the instructions that come next are executed behind record
  * *@from, and before *@to, in the order over all tasks (capture.order). False: it has none. */
 bool value_run_when(const struct value_run *run, uint64_t *from, uint64_t *to);

@@ -320,8 +320,6 @@ int value_neighbours_outer(struct value_replay *replay);
 int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out);
 void value_neighbours_free(struct neighbours *n);
 int value_run_neighbours(struct value_run *run);
-/* No other thread was awake between these moments of the order. */
-bool value_run_was_alone(const struct value_run *run, uint64_t from, uint64_t to);
 /* records.c: what a system call did to the mappings. */
 int value_run_map(struct value_run *run, const struct capture *c);
 /* records.c: the kernel's own results for a call that it makes again (linux/errno.h). */

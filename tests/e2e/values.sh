@@ -590,17 +590,33 @@ run 0 values times --watch '*to'
 claim 'a pointer that is written a million times is followed' is "$(sed -nE 's/.* write .* = ([0-9]+) in .*/\1/p' out | tr '\n' ' ')" '5 7 '
 # What outside has written is there before the instruction that is executed next reads it.
 cat >order.c <<'C'
+#include <pthread.h>
 #include <string.h>
-volatile int place;
+volatile int place, shared;
+static void *run(void *unused)
+{
+	shared = 5;
+	return NULL;
+}
 int main(void)
 {
+	pthread_t t;
 	memset((void *)&place, 7, sizeof(place));
-	return place != 0x07070707;
+	if (place != 0x07070707)
+		return 1;
+	pthread_create(&t, NULL, run, NULL);
+	pthread_join(t, NULL);
+	return shared != 5;
 }
 C
-"${CC:-cc}" -O1 -fno-builtin -g -w -o order order.c && "$PUGMARK" record -q --level values -o ordered -- ./order 2>err
+"${CC:-cc}" -O1 -fno-builtin -g -w -pthread -o order order.c && "$PUGMARK" record -q --level values -o ordered -- ./order 2>err
 claim 'a write from outside comes before the read behind it' is \
 	"$("$PUGMARK" values ordered --watch place 2>err | cut -d' ' -f2-4 | sed 's/^[0-9]*/N/' | xargs)" 'N write memset N read main'
+# So is a library that asks the kernel for something behind it, and nobody takes a thread for the kernel.
+claim 'what pthread_create() has stored is its own' \
+	is "$("$PUGMARK" values ordered --watch main:t 2>err | cut -d' ' -f3-4 | xargs)" 'write pthread_create read main'
+"$PUGMARK" values ordered --watch shared >got 2>err
+claim 'what a thread has stored is its own' is "$(grep -c 'write run' got) $(grep -c 'the kernel' got)" '1 0'
 for what in 'local:there is depth.local' 'depth:locale:depth\(\) has no such variable; it has .*local' \
 	'points[3].x:the array has 3 elements' 'points[1].z:point has no member z; it has x, y, low, high' \
 	'current->x.y:int has no members' 'nobody:n:no function .nobody. with variables' \

@@ -26,6 +26,7 @@ struct watch_bytes {
 	struct watch_place place;
 	uint32_t depth; /* of a variable of a function: of its call among those that are open */
 	uint8_t *bytes; /* value_memory_read() of them; NULL: not looked at */
+	bool by_code;	/* code of libraries has written there since */
 };
 
 struct watch_found {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* watch_run.c: by the addresses and the registers of a trace. What functions outside and the kernel
- * have written is seen by the bytes: they are looked at where traced code stops, and compared where
- * control comes back. */
+/* watch_run.c: by the addresses and the registers of a trace. What functions outside, the kernel
+ * and other threads have written is seen by the bytes: they are looked at where traced code stops,
+ * and compared where control comes back. Who it was is told by the record, by what libraries have
+ * executed, and by who was awake. */
 #include "user/values/show/watch_run.h"
 
 #include "offline/eval/string_ranges.h"
@@ -107,6 +108,7 @@ static bool look(struct watch_run *w, struct watch_bytes *b)
 	value_memory_read(value_machine_memory(value_run_machine(w->run)), b->place.addr, now, len,
 			  NULL);
 	bool changed = b->bytes && memcmp(now, b->bytes, len) != 0;
+	b->by_code = false;
 	free(b->bytes);
 	b->bytes = now;
 	return changed;
@@ -140,22 +142,67 @@ static bool is_mapped(const struct watch_run *w)
 	       value_memory_region(m, addr + w->found.what->len - 1);
 }
 
-/* Looks at all places; @by NULL: nobody outside has had control. */
-static void look_at_all(struct watch_run *w, uint64_t ip, const char *by)
+/* Who may have changed something outside. */
+struct outside {
+	const struct capture *capture; /* NULL: nothing was recorded */
+	const char *told;	       /* who has done what the capture says */
+	const char *code;	       /* whose code was executed */
+	bool others;		       /* other threads were awake */
+};
+
+static bool overlap(const struct watch_run *w, const struct watch_place *p, uint64_t addr,
+		    uint64_t len)
+{
+	return addr < p->addr + watch_found_length(&w->found, p) && p->addr < addr + len;
+}
+
+static bool is_told(const struct watch_run *w, const struct watch_place *p, const struct capture *c)
+{
+	bool told = c && c->map_op != MAP_NONE && overlap(w, p, c->map_addr, c->map_len);
+	for (uint32_t i = 0; c && !told && i < c->n_ranges; i++)
+		told = overlap(w, p, c->ranges[i].addr, c->ranges[i].len);
+	return told;
+}
+
+/* Compares with what was there; @by NULL: nobody outside has had control. */
+static void look_at(struct watch_run *w, struct watch_bytes *b, const struct outside *by)
+{
+	bool by_code = b->by_code;
+
+	if (!look(w, b) || !by)
+		return;
+	const char *who = is_told(w, &b->place, by->capture) ? by->told
+			  : by_code			     ? by->code
+			  : by->others			     ? "another thread"
+							     : by->told;
+	watch_found_note(&w->found, &b->place, value_run_count(w->run),
+			 by->capture ? by->capture->ip : 0, true, who);
+}
+
+static void look_at_all(struct watch_run *w, const struct outside *by)
 {
 	if (w->found.what->kind != WATCHED_LOCAL) {
 		place_fixed(w);
 		w->mapped |= is_mapped(w);
-		if (w->fixed.place.quality < VALUE_UNKNOWN && look(w, &w->fixed) && by)
-			watch_found_note(&w->found, &w->fixed.place, value_run_count(w->run), ip,
-					 true, by);
+		if (w->fixed.place.quality < VALUE_UNKNOWN)
+			look_at(w, &w->fixed, by);
 		return;
 	}
 	watch_locals_prune(&w->locals);
 	for (uint32_t i = 0; i < w->locals.frames.n; i++)
-		if (w->locals.frames.at[i].place.addr && look(w, &w->locals.frames.at[i]) && by)
-			watch_found_note(&w->found, &w->locals.frames.at[i].place,
-					 value_run_count(w->run), ip, true, by);
+		if (w->locals.frames.at[i].place.addr)
+			look_at(w, &w->locals.frames.at[i], by);
+}
+
+/* Code of a library has written that. */
+static void wrote(void *ctx, uint64_t addr, uint64_t len)
+{
+	struct watch_run *w = ctx;
+
+	w->fixed.by_code |= overlap(w, &w->fixed.place, addr, len);
+	for (uint32_t i = 0; i < w->locals.frames.n; i++)
+		w->locals.frames.at[i].by_code |=
+			overlap(w, &w->locals.frames.at[i].place, addr, len);
 }
 
 static uint64_t stack_pointer(const struct watch_run *w)
@@ -175,7 +222,15 @@ static void stepped(void *ctx, struct value_machine *machine, enum value_step st
 	take_trace(w);
 	catch_up(w); /* some instructions are in no trace */
 	activations_unwind(&w->locals.calls, stack_pointer(w));
-	look_at_all(w, 0, NULL);
+	look_at_all(w, NULL);
+}
+
+/* Before a crossing, and while a call lasted that it is the end of. */
+static bool others_were_awake(struct value_run *run, const struct capture *c)
+{
+	bool before = value_run_met(run) & VALUE_MET_BEFORE;
+	return before ||
+	       (c && c->kind == CAPTURE_KERNEL && !value_run_was_alone(run, c->entered, c->order));
 }
 
 static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
@@ -183,8 +238,14 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 {
 	struct watch_run *w = ctx;
 	struct activation *top = activations_top(&w->locals.calls);
+	const char *code = import ? import : w->import ? w->import : "outside";
+	const struct outside by = {
+		.capture = capture,
+		.told = what == VALUE_CROSSING_KERNEL ? "the kernel" : code,
+		.code = code,
+		.others = others_were_awake(run, capture),
+	};
 
-	(void)run;
 	take_trace(w);
 	catch_up(w);
 	switch (what) {
@@ -205,11 +266,9 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 	case VALUE_CROSSING_RESULT:
 		activations_unwind(&w->locals.calls, stack_pointer(w));
 	}
-	look_at_all(w, capture ? capture->ip : 0,
-		    what == VALUE_CROSSING_CALL	    ? NULL
-		    : what == VALUE_CROSSING_KERNEL ? "the kernel"
-		    : import			    ? import
-						    : "outside");
+	look_at_all(w, what == VALUE_CROSSING_CALL ? NULL : &by);
+	if (what != VALUE_CROSSING_KERNEL)
+		w->import = what == VALUE_CROSSING_CALL ? import : NULL;
 }
 
 int watch_run_collect(struct watch_run *w)
@@ -231,7 +290,9 @@ int watch_run_collect(struct watch_run *w)
 		w->found.err = watch_locals_init(&w->locals, &w->found);
 	if (w->spans)
 		w->fixed.place.quality = VALUE_UNKNOWN;
-	look_at_all(w, 0, NULL);
+	look_at_all(w, NULL);
+	if (value_run_library_writes(w->run, wrote, w))
+		w->found.err = -ENOMEM;
 	value_run_crossings(w->run, crossing, w);
 	value_run_steps(w->run, stepped, w);
 	while (!w->found.err && stop == VALUE_REPLAY_TRACE_FULL) {
@@ -242,6 +303,7 @@ int watch_run_collect(struct watch_run *w)
 		w->found.err = w->locals.calls.failed ? -ENOMEM : w->found.err;
 	}
 	value_run_crossings(w->run, NULL, NULL);
+	value_run_library_writes(w->run, NULL, NULL);
 	value_run_steps(w->run, NULL, NULL);
 	if (stop == VALUE_REPLAY_NO_MEMORY)
 		w->found.err = -ENOMEM;

@@ -23,7 +23,8 @@ struct watch_run {
 	uint32_t span;			 /* of them: how many have begun */
 	struct watch_bytes fixed;	 /* of what is no variable of a function */
 	struct watch_locals locals;
-	bool mapped; /* there was memory at @fixed at some time */
+	bool mapped;	    /* there was memory at @fixed at some time */
+	const char *import; /* the function outside that has control; NULL: not known, or none */
 	struct value_trace trace;
 	size_t done, done_addresses; /* of the trace: what was looked at */
 	uint64_t count;
