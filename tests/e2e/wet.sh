@@ -82,6 +82,10 @@ claim 'it is for its owner alone' is "$(stat -c %a steps.wet)" 600
 run 0 wet steps.wet --values "$(address multiply)" --limit 1000
 awk '{ print $2 }' out >values
 claim 'each value that an instruction has computed' same printed values
+run 0 wet steps.wet --values "$(address multiply)" --limit 1000 --backward
+claim 'and backward' same <(tac printed) <(awk '{ print $2 }' out)
+run 0 wet steps.wet --values "$(address multiply)" --limit 2 --backward
+claim 'of which the last come first' same <(tail -n 2 printed | tac) <(awk '!/more/ { print $2 }' out)
 claim 'nothing else is said of it' is "$(grep -c 'stores, compares' out)" 0
 run 0 wet steps.wet --values "$(address put)" --limit 1
 claim 'a store computes nothing, which is said' is "$(head -n 1 out | wc -w) $(grep -c '^it stores, compares, jumps' out)" '1 1'

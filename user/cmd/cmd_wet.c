@@ -61,7 +61,7 @@ static void help(void)
 	     "      --values 0xADDRESS   what the instruction there computed, each time\n"
 	     "      --depends 0xADDRESS  whose results it read, and when these were made\n"
 	     "      --times FROM:TO    only with these timestamps, both counted (all)\n"
-	     "      --backward         with --blocks: the last first\n"
+	     "      --backward         with --blocks or --values: the last first\n"
 	     "      --limit N          at most so many lines (100)\n"
 	     "      --format text|json\n\n"
 	     "Exit status: 0; 3 where the recording's values end in a gap or are damaged; 1 for an "
@@ -489,8 +489,8 @@ static int check_together(const struct wet_options *o, bool folder)
 				     "--window, --streams, --task and -o go with a recording: "
 				     "'%s' is no folder",
 				     o->dir);
-	if (o->asked.backward && o->question != ASK_BLOCKS)
-		return command_usage("wet", "--backward goes with --blocks");
+	if (o->asked.backward && o->question != ASK_BLOCKS && o->question != ASK_VALUES)
+		return command_usage("wet", "--backward goes with --blocks and --values");
 	if (o->stats && o->question != ASK_SIZES)
 		return command_usage("wet", "--stats goes with no other question");
 	return 0;

@@ -98,7 +98,8 @@ int wet_show_blocks(const struct wet_file *f, const struct wet_asked *a, struct 
 struct at_node {
 	uint32_t stmt;
 	struct wet_cursor *times, *pattern; /* pattern NULL: always the first tuple */
-	uint64_t next;			    /* timestamp of the next execution; 0: none */
+	uint64_t next;			    /* timestamp of its next execution, or backward of the
+					     * one before; 0: none */
 	uint64_t execution;		    /* its number */
 	uint32_t n_values, first_value;	    /* of the node's */
 	struct wet_cursor **uvals;	    /* of each value; NULL: it is executed again */
@@ -166,9 +167,14 @@ static int open_values(const struct wet_file *f, struct at_node *at)
 }
 
 /* 0 or -EBADMSG: there is a next one that cannot be read. */
-static int pass_execution(struct at_node *at)
+static int pass_execution(struct at_node *at, bool backward)
 {
 	uint64_t v;
+	if (backward) {
+		at->next = wet_cursor_previous(at->times, &v) ? v : 0;
+		at->execution = wet_cursor_position(at->times);
+		return at->next || !at->execution ? 0 : -EBADMSG;
+	}
 	at->execution = wet_cursor_position(at->times);
 	at->next = wet_cursor_next(at->times, &v) ? v : 0;
 	return at->next || at->execution == wet_cursor_length(at->times) ? 0 : -EBADMSG;
@@ -194,8 +200,11 @@ static int find_instruction(const struct wet_file *f, const struct wet_asked *a,
 		for (uint32_t k = 0; k < at->n_values && !err && !in->values; k++)
 			if (!at->uvals[k])
 				err = wet_values_open(f, &in->values);
+		if (!err && a->backward &&
+		    !wet_cursor_seek(at->times, wet_cursor_length(at->times)))
+			err = -EBADMSG;
 		if (!err)
-			err = pass_execution(at);
+			err = pass_execution(at, a->backward);
 	}
 	if (err || !in->n)
 		instruction_deinit(in);
@@ -206,14 +215,15 @@ static int find_instruction(const struct wet_file *f, const struct wet_asked *a,
 					"no instruction at 0x%" PRIx64 " was executed", a->addr);
 }
 
-/* The one that was executed first; NULL: there is none. */
-static struct at_node *earliest(const struct instruction *in)
+/* The one that was executed first, or backward last; NULL: there is none. */
+static struct at_node *nearest(const struct instruction *in, bool backward)
 {
-	struct at_node *first = NULL;
+	struct at_node *best = NULL;
 	for (uint32_t i = 0; i < in->n; i++)
-		if (in->at[i].next && (!first || in->at[i].next < first->next))
-			first = &in->at[i];
-	return first;
+		if (in->at[i].next && (!best || (backward ? in->at[i].next > best->next
+							  : in->at[i].next < best->next)))
+			best = &in->at[i];
+	return best;
 }
 
 /* Of a store, a comparison or a jump there are none. */
@@ -247,7 +257,7 @@ int wet_show_values(const struct wet_file *f, const struct wet_asked *a, struct 
 		return err;
 	if (a->json)
 		fputs("{\"values\":[", stdout);
-	while (!err && (at = earliest(&in))) {
+	while (!err && (at = nearest(&in, a->backward))) {
 		if (at->next >= a->from && at->next <= a->to) {
 			if (shown == a->limit)
 				break;
@@ -264,9 +274,9 @@ int wet_show_values(const struct wet_file *f, const struct wet_asked *a, struct 
 			fputs(a->json ? "]}" : "\n", stdout);
 			shown++;
 		}
-		err = err ? err : pass_execution(at);
+		err = err ? err : pass_execution(at, a->backward);
 	}
-	bool more = !err && earliest(&in), results = has_results(&in);
+	bool more = !err && nearest(&in, a->backward), results = has_results(&in);
 	instruction_deinit(&in);
 	if (a->json)
 		printf("],\"more\":%s}\n", more ? "true" : "false");

@@ -11,7 +11,7 @@ struct wet_asked {
 	uint64_t from, to; /* timestamps, both counted */
 	uint64_t addr;	   /* ELF address of an instruction */
 	uint64_t limit;	   /* lines at most */
-	bool backward;	   /* the last first */
+	bool backward;	   /* the last first, of nodes and of values */
 	bool json;
 };
 
