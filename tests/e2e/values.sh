@@ -104,12 +104,14 @@ __attribute__((noinline)) int first(int x) { seen++; return last(x + 1); }
 __attribute__((noinline)) int order(const void *a, const void *b) { last(1); return *(int *)a - *(int *)b; }
 __attribute__((noinline)) int handle(int s) { seen = last(s); return 77; }
 __attribute__((noinline)) int send(int s) { raise(s); return s + 1; }
+asm(".type bare, @function\nbare:\n\tlea 1(%rdi), %eax\n\tret\n\t.size bare, . - bare");
+int bare(int x);
 int main(void)
 {
 	int v[2] = {5, 3};
 	signal(SIGUSR1, (void (*)(int))handle);
 	qsort(v, 2, sizeof(*v), order);
-	return first(4) + send(SIGUSR1) != 26;
+	return first(4) + send(SIGUSR1) + bare(7) != 34;
 }
 C
 ${CC:-cc} -O2 -g -w -o around around.c
@@ -120,6 +122,9 @@ printf '%s\n' 'order' 'last(x=1) = 3' 'first(x=4) = 15' 'last(x=5) = 15' 'send(s
 "$PUGMARK" replay --values around.rec | sed -E 's/^1 [0-9]+ +//' | grep -E '^(order|last|first|send|handle)\(' |
 	sed -E 's/^order\(a=0x[0-9a-f]+, b=0x[0-9a-f]+\)/order/' >got
 claim 'results of tail calls are shown, none of what outside has called' same want got
+"$PUGMARK" values around.rec bare >got
+claim 'a function without DWARF of its own has the registers of arguments, and its result' \
+	grep -qE '^1 [0-9]+ bare\(rdi=0x7, rsi=0x[0-9a-f]+~?, rdx=[^,]+\) = 0x8$' got
 for function in order last handle; do
 	"$PUGMARK" values around.rec "$function" | sed -E 's/^1 [0-9]+ //; s/^order\(a=0x[0-9a-f]+, b=0x[0-9a-f]+\)/order/' >got
 	claim "the same of $function alone" same <(grep -E "^$function\b" want) got

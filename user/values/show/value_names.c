@@ -228,6 +228,14 @@ struct value_vars *value_names_vars(struct value_names *v, uint32_t m)
 	return v->vars[m];
 }
 
+struct value_vars *value_names_vars_at(struct value_names *v, uint32_t m, uint64_t elf)
+{
+	struct value_vars *vars = value_names_vars(v, m);
+	Dwarf_Die function;
+
+	return vars && value_scopes_function(value_vars_scopes(vars), elf, &function) ? vars : NULL;
+}
+
 /* What DWARF says of the lines of module @m, or NULL. */
 static const struct dwarf_lines *lines_of(struct value_names *v, uint32_t m)
 {

@@ -52,6 +52,8 @@ bool value_names_text(const struct value_names *names, uint32_t module, uint64_t
 uint32_t value_names_modules(const struct value_names *names);
 /* The variables of that module, or NULL. */
 struct value_vars *value_names_vars(struct value_names *names, uint32_t module);
+/* The same; NULL as well where @elf is in no function that the module's DWARF describes. */
+struct value_vars *value_names_vars_at(struct value_names *names, uint32_t module, uint64_t elf);
 /* The run-time addresses of @place: a function (demangle_means(): of all that are called so),
  * FILE:LINE, or an ELF address 0x... of the first module; sorted. The caller frees *@out. -ENOENT
  * with @diag filled: there is none. */

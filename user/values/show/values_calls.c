@@ -90,7 +90,7 @@ static int look(struct calls *c, struct value_run *run, const struct value_insta
 	FILE *out = open_memstream(&text, &len);
 	if (!out)
 		return -ENOMEM;
-	struct value_vars *vars = value_names_vars(c->names, module);
+	struct value_vars *vars = value_names_vars_at(c->names, module, elf);
 	struct value_machine *m = value_run_machine(run);
 	if (moment->over)
 		returns = value_text_result(out, vars, elf, m);

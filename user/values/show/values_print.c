@@ -148,7 +148,7 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 		return 0;
 	const char *function = value_names_at(p->names, i->ip, &module, &elf);
 	bool entry = value_names_is_entry(p->names, i->ip);
-	struct value_vars *vars = value_names_vars(p->names, module);
+	struct value_vars *vars = value_names_vars_at(p->names, module, elf);
 	captures_bias(value_replay_captures(p->replay), module, &bias);
 	enum value_holds holds = VALUE_HOLDS;
 	if (p->where)
