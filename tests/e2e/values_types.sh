@@ -220,7 +220,8 @@ claim 'what is computed from something assumed is assumed' \
 cat >chosen.c <<'C'
 #include <string.h>
 struct in { double d; unsigned bits : 3; char tag[4]; };
-struct out { int n; const char *name; struct in in; int list[3]; };
+enum shade { LIGHT = -1, DARK = 3 };
+struct out { int n; const char *name; struct in in; int list[3]; enum shade shade; };
 __attribute__((noinline)) int take(struct out *p, float f, unsigned long u) { return p->n + (int)f + (int)u; }
 int main(void)
 {
@@ -230,6 +231,7 @@ int main(void)
 		o.name = i % 2 ? "odd" : "even";
 		o.in.d = i / 4.;
 		o.in.bits = i % 8;
+		o.shade = i % 5 ? DARK : LIGHT;
 		memcpy(o.in.tag, i % 3 == 1 ? "bbc" : "abc", 4);
 		take(&o, i / 2.f, ~0ul - i);
 	}
@@ -253,9 +255,15 @@ p->in.bits == 7|2
 p->in.tag == "bbc"|7
 p->list[1] <= -18|2
 u > 18446744073709551613|2
+p->shade == LIGHT|4
+p->shade == shade::DARK && p->n < 10|8
+p->shade < DARK|4
 L
 run 1 values chosen.rec take --where 'p->zzz == 3'
 claim 'a member that is not there is named' grep -q 'there is no variable of that name' err
+run 1 values chosen.rec take --where 'p->shade == DUSK'
+claim 'so is an enumerator' grep -q 'no such enumerator' err
+run 1 values chosen.rec take --where 'p->n == DARK'
 run 1 values chosen.rec take --where 'p->n == 3 and'
 claim 'what is no condition is said to be none' grep -q 'where wants NAME' err
 

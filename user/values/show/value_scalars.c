@@ -573,6 +573,31 @@ uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes 
 	return quality;
 }
 
+bool value_enumerator(Dwarf_Die *type, const char *name, long double *out)
+{
+	const char *last = strrchr(name, ':'), *own = dwarf_diename(type);
+	uint64_t bits = 8 * value_type_size(type);
+	Dwarf_Die child, of;
+	int64_t value;
+
+	if (dwarf_tag(type) != DW_TAG_enumeration_type ||
+	    (last && (!own || strlen(own) + 1 != (size_t)(last - name) ||
+		      strncmp(own, name, strlen(own)) != 0)))
+		return false;
+	last = last ? last + 1 : name;
+	for (int more = dwarf_child(type, &child); !more; more = !die_next(&child)) {
+		const char *is = dwarf_diename(&child);
+
+		if (!is || strcmp(is, last) != 0 || !enumerator(&child, &value))
+			continue;
+		bool is_signed = value_plain_type(type, &of) && is_signed_type(&of);
+		uint64_t raw = extend((uint64_t)value, bits, is_signed);
+		*out = is_signed ? (long double)(int64_t)raw : (long double)raw;
+		return true;
+	}
+	return false;
+}
+
 uint8_t value_scalar_number(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
 			    struct value_bits bits, struct value_memory *memory, int64_t *out,
 			    long double *real, bool *is_real, bool *is_unsigned)

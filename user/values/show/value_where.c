@@ -2,11 +2,13 @@
 /* value_where.c: see value_where.h.
  *
  *   where = comparison { "&&" comparison }
- *   comparison = path ("==" | "!=" | "<=" | ">=" | "<" | ">") (number | '"' text '"') */
+ *   comparison = path ("==" | "!=" | "<=" | ">=" | "<" | ">") constant
+ *   constant = number | '"' text '"' | [type "::"] enumerator */
 #include "user/values/show/value_where.h"
 
 #include "offline/base/vec.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@ enum { PATH_BYTES = 128, TEXT_BYTES = 200 };
 struct comparison {
 	char path[PATH_BYTES], text[TEXT_BYTES];
 	char op[3];
-	bool is_text;
+	bool is_text, is_enumerator;
 	long double number;
 };
 
@@ -40,6 +42,19 @@ static const char *operator_at(const char *s)
 	return NULL;
 }
 
+/* The name of an enumerator at @s; returns what is behind it, or NULL. */
+static const char *parse_enumerator(const char *s, struct comparison *c)
+{
+	size_t len;
+
+	if ((!isalpha((unsigned char)*s) && *s != '_') || value_path_name(s, &len) != s ||
+	    len >= TEXT_BYTES)
+		return NULL;
+	c->is_enumerator = true;
+	memcpy(c->text, s, len);
+	return s + len;
+}
+
 /* The constant at @s; returns what is behind it, or NULL. */
 static const char *parse_constant(const char *s, struct comparison *c)
 {
@@ -61,7 +76,8 @@ static const char *parse_constant(const char *s, struct comparison *c)
 		c->number = *s == '-' ? -(long double)whole : (long double)whole;
 	else
 		c->number = strtold(s, &end);
-	return end == s ? NULL : end;
+	return end == s || isalnum((unsigned char)*end) || *end == '_' ? parse_enumerator(s, c)
+								       : end;
 }
 
 static const char *parse_comparison(const char *s, struct comparison *c)
@@ -112,8 +128,9 @@ int value_where_parse(const char *text, struct value_where **out, struct pugmark
 	if (!w)
 		return -ENOMEM;
 	return pugmark_diag_set(diag, -EINVAL, text, PUGMARK_NO_OFFSET,
-				"--where wants NAME, one of == != <= >= < >, and a number or a "
-				"\"text\" (for == and !=), and more of them behind &&");
+				"--where wants NAME, one of == != <= >= < >, and a number, an "
+				"enumerator or a \"text\" (for == and !=), and more of them "
+				"behind &&");
 }
 
 void value_where_free(struct value_where *w)
@@ -124,17 +141,17 @@ void value_where_free(struct value_where *w)
 	free(w);
 }
 
-static bool compare(const struct comparison *c, long double v)
+static bool compare(const struct comparison *c, long double v, long double with)
 {
 	switch (c->op[0]) {
 	case '=':
-		return v == c->number;
+		return v == with;
 	case '!':
-		return v != c->number;
+		return v != with;
 	case '<':
-		return c->op[1] ? v <= c->number : v < c->number;
+		return c->op[1] ? v <= with : v < with;
 	default:
-		return c->op[1] ? v >= c->number : v > c->number;
+		return c->op[1] ? v >= with : v > with;
 	}
 }
 
@@ -143,9 +160,11 @@ static enum value_holds holds_one(const struct comparison *c, const struct value
 {
 	Dwarf_Die type = part->type;
 	bool is_real, is_unsigned;
-	long double real;
+	long double real, with = c->number;
 	int64_t whole;
 
+	if (c->is_enumerator && !value_enumerator(&type, c->text, &with))
+		return VALUE_HOLDS_UNKNOWN;
 	if (c->is_text) {
 		int differs = value_string_compare(&type, &part->value, part->off, c->text, memory);
 
@@ -158,7 +177,7 @@ static enum value_holds holds_one(const struct comparison *c, const struct value
 		return VALUE_HOLDS_UNKNOWN;
 	if (!is_real)
 		real = is_unsigned ? (long double)(uint64_t)whole : (long double)whole;
-	return compare(c, real) ? VALUE_HOLDS : VALUE_HOLDS_NOT;
+	return compare(c, real, with) ? VALUE_HOLDS : VALUE_HOLDS_NOT;
 }
 
 enum value_holds value_where_holds(const struct value_where *w, struct value_vars *vars,

@@ -247,8 +247,8 @@ static int check_found(const struct printing *p, bool task, struct pugmark_diag 
 		return no_task(o, diag);
 	if (o->where && p->met && !p->known)
 		return pugmark_diag_set(diag, -ENOENT, o->where, PUGMARK_NO_OFFSET,
-					"there is no variable of that name at %s, or nothing is "
-					"known of it there",
+					"there is no variable of that name at %s, no such "
+					"enumerator, or nothing is known of it there",
 					o->place);
 	if (o->place && !p->met && !p->partial && !o->json) {
 		print_text(stdout, o->place, false);
