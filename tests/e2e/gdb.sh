@@ -99,6 +99,28 @@ expect() { # WHAT TIMES PATTERN
 }
 printf 'break last\ncontinue\nprint total\n' | timeout 60 "$PUGMARK" gdb "$work/r" >>"$work/out" 2>&1
 expect 'commands that come through a pipe' 1 '^(gdb) \$1 = 144$'
+# Each thread has its own of what is thread-local.
+cat >"$work/l.c" <<'C'
+#include <pthread.h>
+__thread char pad;
+__thread long mine __attribute__((aligned(64))) = 5;
+__attribute__((noinline)) long bump(long x) { mine += x; return mine; }
+static void *run(void *a) { for (int i = 0; i < 3; i++) bump((long)a); return 0; }
+int main(void)
+{
+	pthread_t t;
+	bump(1);
+	pthread_create(&t, 0, run, (void *)10);
+	pthread_join(t, 0);
+	return bump(2) != 8;
+}
+C
+$CC -O1 -g -pthread -o "$work/l" "$work/l.c" && "$PUGMARK" record -q --level values -o "$work/rl" -- "$work/l" 2>"$work/err"
+printf '%s\n' 'break bump if x == 10' continue continue 'thread apply all print mine' 'print errno' |
+	timeout 60 "$PUGMARK" gdb "$work/rl" >>"$work/out" 2>&1
+expect "a thread's own variable" 1 '^\$[0-9]* = 15$'
+expect "the other thread's" 1 '^\$[0-9]* = 6$'
+expect "a library's is refused" 1 'failed to process qGetTLSAddr'
 # A system call that no table knows may have written anything: what is assumed is told, as gdb has no mark for it.
 cat >"$work/a.c" <<'C'
 #define _GNU_SOURCE

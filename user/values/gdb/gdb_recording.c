@@ -7,6 +7,7 @@
 #include "user/file/build_id.h"
 #include "user/values/gdb/gdb_server.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,30 +38,46 @@ static void tell_stale(const struct captures *captures, const struct capture_fil
 	}
 }
 
-/* The traced program, NULL if it is not known, and its entry point as it was loaded. */
+/* Where the program, whose first page is at @start, has its thread-local block (variant II). */
+static void find_block(struct value_memory *memory, uint64_t start, const Elf64_Ehdr *header,
+		       struct gdb_program *out)
+{
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		Elf64_Phdr p;
+
+		if (value_memory_read(memory, start + header->e_phoff + i * sizeof(p), &p,
+				      sizeof(p), NULL))
+			return;
+		if (p.p_type != PT_TLS)
+			continue;
+		uint64_t align = p.p_align ? p.p_align : 1;
+		out->has_block = true;
+		out->block_offset = p.p_memsz + ((0 - p.p_memsz - p.p_vaddr) & (align - 1));
+	}
+}
+
+/* The traced program, NULL if it is not known, and what is told of it. */
 static const struct capture_file *program(const struct captures *captures, struct value_run *run,
-					  uint64_t *entry)
+					  struct gdb_program *out)
 {
 	uint32_t n, n_files;
 	const struct capture_mapping *maps = captures_mappings(captures, &n);
 	const struct capture_file *files = captures_files(captures, &n_files);
 	struct value_machine *m = value_run_machine(run);
-	*entry = value_machine_state(m)->rip;
+	*out = (struct gdb_program){.path = "", .entry = value_machine_state(m)->rip};
 	for (uint32_t i = 0; i < n; i++) {
 		if (maps[i].file >= n_files || maps[i].off)
 			continue;
-		/* The ELF header is the first page of the first file: e_type at 16, e_entry at 24.
-		 */
-		struct {
-			uint8_t ident[16];
-			uint16_t type, machine;
-			uint32_t version;
-			uint64_t entry;
-		} header;
+		/* The ELF header is the first page of the first file. */
+		Elf64_Ehdr header;
 		if (!value_memory_read(value_machine_memory(m), maps[i].start, &header,
 				       sizeof(header), NULL) &&
-		    !memcmp(header.ident, "\177ELF", 4) && header.entry)
-			*entry = header.entry + (header.type == 3 ? maps[i].start : 0);
+		    !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_entry) {
+			out->entry = header.e_entry + (header.e_type == ET_DYN ? maps[i].start : 0);
+			find_block(value_machine_memory(m), maps[i].start, &header, out);
+		}
+		if (is_fresh(&files[maps[i].file]))
+			out->path = files[maps[i].file].path;
 		return &files[maps[i].file];
 	}
 	return NULL;
@@ -112,13 +129,12 @@ int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_di
 	if (!err)
 		err = gdb_threads_init(&threads, replay, dir, chosen, diag);
 	if (!err) {
-		uint64_t entry;
+		struct gdb_program told;
 		const struct captures *captures = value_replay_captures(replay);
 		const struct capture_file *exec =
-			program(captures, threads.at[threads.moved].run, &entry);
+			program(captures, threads.at[threads.moved].run, &told);
 		tell_stale(captures, exec);
-		err = gdb_serve(&threads, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
-				exec && is_fresh(exec) ? exec->path : "", entry);
+		err = gdb_serve(&threads, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, &told);
 		if (err)
 			pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "serving gdb: %s",
 					 strerror(-err));

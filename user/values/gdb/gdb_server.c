@@ -34,9 +34,8 @@ struct server {
 	struct gdb_thread *shown;     /* whose registers gdb asks for */
 	struct gdb_thread *continued; /* that alone is to move; NULL: all */
 	int notes;
-	const char *exec;
+	const struct gdb_program *program;
 	char *description;
-	uint64_t entry;
 	struct piece refused;	   /* the line that the last packet asked for */
 	struct piece noted[NOTED]; /* since the last move */
 	size_t n_noted;
@@ -311,14 +310,51 @@ static void put_description(struct server *s, const char *window)
 static void put_exec(struct server *s, const char *rest)
 {
 	const char *window = strchr(rest, ':');
-	gdb_packets_put_part(&s->packets, s->exec, strlen(s->exec), window ? window + 1 : "");
+	gdb_packets_put_part(&s->packets, s->program->path, strlen(s->program->path),
+			     window ? window + 1 : "");
 }
 
 static void put_auxv(struct server *s, const char *window)
 {
 	enum { ENTRY = 9 };
-	const uint64_t auxv[4] = {ENTRY, s->entry, 0, 0};
+	const uint64_t auxv[4] = {ENTRY, s->program->entry, 0, 0};
 	gdb_packets_put_part(&s->packets, (const char *)auxv, sizeof(auxv), window);
+}
+
+/* Whether a struct link_map is the program's: its name is empty. */
+static bool is_of_program(struct server *s, struct value_run *run, uint64_t link_map)
+{
+	enum { L_NAME = 8 };
+	struct value_run *moved = s->threads->at[s->threads->moved].run;
+	uint8_t bytes[8], quality[8], end, known;
+	uint64_t name;
+
+	gdb_state_read(moved, run, link_map + L_NAME, sizeof(bytes), bytes, quality);
+	for (size_t i = 0; i < sizeof(quality); i++)
+		if (quality[i] >= VALUE_UNKNOWN)
+			return false;
+	memcpy(&name, bytes, sizeof(name));
+	gdb_state_read(moved, run, name, 1, &end, &known);
+	return known < VALUE_UNKNOWN && !end;
+}
+
+/* THREAD,OFFSET,LINK_MAP: where a thread has a variable of its own. That of a library has no place
+ * that is known. */
+static void put_thread_local(struct server *s, const char *rest)
+{
+	uint64_t id, offset, link_map;
+	struct gdb_thread *thread = NULL;
+
+	if (sscanf(rest, "%" SCNx64 ",%" SCNx64 ",%" SCNx64, &id, &offset, &link_map) == 3 &&
+	    id <= UINT32_MAX)
+		thread = gdb_threads_find(s->threads, (uint32_t)id);
+	struct value_run *run = thread ? gdb_threads_run(s->threads, thread) : NULL;
+	if (!run || !s->program->has_block || !is_of_program(s, run, link_map))
+		put(s, "E01");
+	else
+		put(s, "%" PRIx64,
+		    value_machine_state(value_run_machine(run))->gpr[VALUE_FS] -
+			    s->program->block_offset + offset);
 }
 
 static void put_current(struct server *s, const char *rest)
@@ -388,6 +424,7 @@ static const struct {
 	{"qfThreadInfo", put_first_threads},
 	{"qsThreadInfo", put_no_more},
 	{"qThreadExtraInfo,", put_thread_info},
+	{"qGetTLSAddr:", put_thread_local},
 	{"qAttached", put_attached},
 	{"qRcmd,", put_monitor},
 	{"qC", put_current},
@@ -474,8 +511,8 @@ static bool is_greeting_again(struct server *s)
 	return again;
 }
 
-int gdb_serve(struct gdb_threads *threads, int in, int out, int notes, const char *exec,
-	      uint64_t entry)
+int gdb_serve(struct gdb_threads *threads, int in, int out, int notes,
+	      const struct gdb_program *program)
 {
 	struct server *s = calloc(1, sizeof(*s));
 	char *description = gdb_state_description();
@@ -489,8 +526,7 @@ int gdb_serve(struct gdb_threads *threads, int in, int out, int notes, const cha
 	s->notes = notes;
 	s->threads = threads;
 	s->shown = &threads->at[threads->moved];
-	s->exec = exec;
-	s->entry = entry;
+	s->program = program;
 	s->description = description;
 	int err = 0;
 	bool goes_on = true;
