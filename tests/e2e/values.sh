@@ -637,6 +637,25 @@ claim 'what pthread_create() has stored is its own' \
 	is "$("$PUGMARK" values ordered --watch main:t 2>err | cut -d' ' -f3-4 | xargs)" 'write pthread_create read main'
 "$PUGMARK" values ordered --watch shared >got 2>err
 claim 'what a thread has stored is its own' is "$(grep -c 'write run' got) $(grep -c 'the kernel' got)" '1 0'
+# A function in two parts, hot and cold, begins with the hot one.
+cat >parts.c <<'C'
+__attribute__((cold, noinline)) void fail(int n) { __asm__ volatile("" : : "r"(n)); }
+__attribute__((noinline)) int take(int *p) { return *p += 3; }
+__attribute__((noinline)) int parts(int n)
+{
+	int local = n * 2;
+	if (n > 100) {
+		fail(local);
+		fail(n);
+	}
+	return take(&local);
+}
+int main(void) { return parts(1) + parts(2) + parts(101) != 5 + 7 + 205; }
+C
+"${CC:-cc}" -O2 -g -w -o parts parts.c && "$PUGMARK" record -q --level values -o seen_parts -- ./parts 2>err
+claim 'a variable of a function in two parts has each value' \
+	is "$("$PUGMARK" values seen_parts --watch parts:local 2>err | sed -nE 's/.* write .* = ([0-9]+) in .*, call ([0-9])$/\2:\1/p' | xargs)" \
+	'1:2 1:5 2:4 2:7 3:202 3:205'
 for what in 'local:there is depth.local' 'depth:locale:depth\(\) has no such variable; it has .*local' \
 	'points[3].x:the array has 3 elements' 'points[1].z:point has no member z; it has x, y, low, high' \
 	'current->x.y:int has no members' 'nobody:n:no function .nobody. with variables' \

@@ -257,7 +257,7 @@ static int at_die(void *ctx, Dwarf_Die *die)
 	Dwarf_Addr entry;
 
 	s->walk = (struct die_walk){0};
-	if (dwarf_tag(die) == DW_TAG_subprogram && !dwarf_entrypc(die, &entry))
+	if (dwarf_tag(die) == DW_TAG_subprogram && value_scopes_entry(die, &entry))
 		in_scope(s, die, die, value_scopes_is_called(die, s->function), die);
 	return s->err;
 }

@@ -119,6 +119,22 @@ int value_scopes_each(Dwarf_Die *die, value_scopes_fn *fn, void *ctx)
 	return each_below(&walk, die, fn, ctx);
 }
 
+bool value_scopes_entry(Dwarf_Die *die, Dwarf_Addr *out)
+{
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+	bool found = !dwarf_entrypc(die, out) || !dwarf_lowpc(die, out);
+
+	if (found && dwarf_haspc(die, *out) == 1)
+		return true;
+	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0)
+		if (begin < end) {
+			*out = begin;
+			return true;
+		}
+	return found;
+}
+
 bool value_scopes_is_called(Dwarf_Die *die, const char *wanted)
 {
 	Dwarf_Attribute attr;

@@ -28,6 +28,11 @@ uint32_t value_scopes_at(struct value_scopes *s, uint64_t addr, Dwarf_Die out[VA
 typedef int value_scopes_fn(void *ctx, Dwarf_Die *die);
 int value_scopes_each(Dwarf_Die *die, value_scopes_fn *fn, void *ctx);
 
+/* Where the code of a function or an inlined call begins: that of several parts (hot and cold) with
+ * the first of them. The entry of an inlined call may be said to be at code of what is around it,
+ * where its variables are not: that is none. False: it has no code. */
+bool value_scopes_entry(Dwarf_Die *die, Dwarf_Addr *out);
+
 /* Whether a user who writes @wanted may mean the function or variable @die: by its name, or by its
  * linkage name, which has the namespaces (demangle_means()). */
 bool value_scopes_is_called(Dwarf_Die *die, const char *wanted);

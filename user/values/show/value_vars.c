@@ -74,31 +74,13 @@ struct inlined_ctx {
 	int err;
 };
 
-/* Where the code of an inlined call begins. Its entry may be said to be at code of what is around
- * it, where its variables are not. */
-static bool entry_of(Dwarf_Die *die, Dwarf_Addr *out)
-{
-	Dwarf_Addr base, begin, end;
-	ptrdiff_t at = 0;
-	bool found = !dwarf_entrypc(die, out) || !dwarf_lowpc(die, out);
-
-	if (found && dwarf_haspc(die, *out) == 1)
-		return true;
-	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0)
-		if (begin < end) {
-			*out = begin;
-			return true;
-		}
-	return found;
-}
-
 static int at_die(void *ctx, Dwarf_Die *die)
 {
 	struct inlined_ctx *c = ctx;
 	Dwarf_Addr addr;
 
 	if (dwarf_tag(die) == DW_TAG_inlined_subroutine && value_scopes_is_called(die, c->name) &&
-	    entry_of(die, &addr))
+	    value_scopes_entry(die, &addr))
 		c->err = c->fn(c->ctx, addr);
 	return c->err;
 }

@@ -104,8 +104,8 @@ static struct activation *call_of(struct watch_locals *w, uint32_t function, uin
 {
 	Dwarf_Addr entry;
 
-	if (!dwarf_entrypc(&w->found->what->locals.at[function].function, &entry) && entry == elf &&
-	    activations_enter(&w->calls, function + 1))
+	if (value_scopes_entry(&w->found->what->locals.at[function].function, &entry) &&
+	    entry == elf && activations_enter(&w->calls, function + 1))
 		begin_call(w, function, activations_top(&w->calls));
 	/* Whatever is further in was left by a jump that is no return. */
 	for (uint32_t n = w->calls.at.n; n > 0 && !w->calls.at.at[n - 1].handler; n--)
