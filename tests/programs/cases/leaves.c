@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* leaves.c: a program ends as Free Pascal's do: a function replaces its return address by the one
  * of main(), so that the C library goes on as if main() had returned, below all frames that are
- * still open; and then calls what is to be done at the end. */
+ * still open, which are left by that; and then calls what is to be done at the end. */
 #include "case.h"
 
 #include <stdlib.h>
