@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "offline/base/checksum.h"
-#include "offline/wet/depends.h"
-#include "offline/wet/file_impl.h"
-#include "offline/wet/values.h"
+#include "offline/wet/recompute/depends.h"
+#include "offline/wet/file/file_impl.h"
+#include "offline/wet/recompute/values.h"
 #include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

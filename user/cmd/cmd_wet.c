@@ -2,9 +2,9 @@
 /* cmd_wet.c: `pugmark wet DIR`: the whole execution trace of a recording of level values, in a
  * file, and what it takes, as the tables of the WET paper (Zhang and Gupta, MICRO-37, 2004) have
  * it; and `pugmark wet FILE`, which asks such a file. */
-#include "offline/wet/choose.h"
-#include "offline/wet/file.h"
-#include "offline/wet/noting.h"
+#include "offline/wet/file/choose.h"
+#include "offline/wet/file/file.h"
+#include "offline/wet/again/noting.h"
 #include "user/cli/command.h"
 #include "user/cli/numbers.h"
 #include "user/values/show/value_names.h"

@@ -2,7 +2,7 @@
 /* wet_gather.c: see wet_gather.h. */
 #include "user/wet/wet_gather.h"
 
-#include "offline/wet/depends.h"
+#include "offline/wet/recompute/depends.h"
 
 #include <errno.h>
 #include <stdlib.h>

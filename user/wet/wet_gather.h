@@ -4,7 +4,7 @@
 #ifndef USER_WET_GATHER_H
 #define USER_WET_GATHER_H
 
-#include "offline/wet/file.h"
+#include "offline/wet/file/file.h"
 
 #include "user/wet/wet_show.h"
 

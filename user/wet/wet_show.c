@@ -3,7 +3,7 @@
  * nodes, whose executions are merged in the order of time. */
 #include "user/wet/wet_show.h"
 
-#include "offline/wet/values.h"
+#include "offline/wet/recompute/values.h"
 
 #include "user/cli/printable.h"
 #include "user/wet/wet_gather.h"

@@ -4,7 +4,7 @@
 #ifndef USER_WET_SHOW_H
 #define USER_WET_SHOW_H
 
-#include "offline/wet/file.h"
+#include "offline/wet/file/file.h"
 
 struct wet_asked {
 	const char *path;  /* of the file */

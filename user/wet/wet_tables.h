@@ -3,8 +3,8 @@
 #ifndef USER_WET_TABLES_H
 #define USER_WET_TABLES_H
 
-#include "offline/wet/machine.h"
-#include "offline/wet/sizes.h"
+#include "offline/wet/file/machine.h"
+#include "offline/wet/file/sizes.h"
 
 struct wet_made {
 	struct wet_totals totals;

@@ -4,7 +4,7 @@
 #ifndef USER_WET_WALK_H
 #define USER_WET_WALK_H
 
-#include "offline/wet/file.h"
+#include "offline/wet/file/file.h"
 
 struct wet_walk {
 	const struct wet_file *file;

@@ -2,7 +2,7 @@
 /* test_wet_again.c: blocks of instructions that are executed again: their results are those that
  * arithmetic says, from any block on and in any order; bytes that are cut or changed are refused.
  */
-#include "offline/wet/again.h"
+#include "offline/wet/again/again.h"
 
 #include <errno.h>
 #include <setjmp.h>

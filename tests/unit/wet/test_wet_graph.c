@@ -2,11 +2,11 @@
 /* Tier one of a WET: timestamps of paths, values by groups and labels of edges, on examples like
  * the paper's (its sections 3.1 to 3.3) and on random ones against what was put in. */
 #include "offline/dep/reads.h"
-#include "offline/wet/graph_impl.h"
-#include "offline/wet/groups.h"
-#include "offline/wet/labels.h"
-#include "offline/wet/makers.h"
-#include "offline/wet/paths.h"
+#include "offline/wet/graph/graph_impl.h"
+#include "offline/wet/graph/groups.h"
+#include "offline/wet/graph/labels.h"
+#include "offline/wet/reads/makers.h"
+#include "offline/wet/graph/paths.h"
 
 #include <errno.h>
 #include <setjmp.h>

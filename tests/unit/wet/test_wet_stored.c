@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_wet_stored.c: streams of every kind as bytes: read again they are the same, in both
  * directions and from any point; bytes that are cut or changed are refused, or give something. */
-#include "offline/wet/stored.h"
+#include "offline/wet/streams/stored.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Bidirectional predictors: what goes in comes out in both directions, from any point; and the
  * state at a position is the same from whichever side it was reached, as in Figure 6 of the WET
  * paper. */
-#include "offline/wet/stream.h"
+#include "offline/wet/streams/stream.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_wet_writers.c: who wrote each byte last, against a list of all bytes; and reads that are
  * unforeseen come back as they were put, and no others from bytes that are cut or changed. */
-#include "offline/wet/unforeseen.h"
-#include "offline/wet/writers.h"
+#include "offline/wet/reads/unforeseen.h"
+#include "offline/wet/reads/writers.h"
 
 #include <errno.h>
 #include <setjmp.h>
