@@ -5,7 +5,7 @@
 #include "tests/fuzz/as_folder.h"
 
 #include "user/file/dwarf_lines.h"
-#include "user/values/show/value_vars.h"
+#include "user/values/vars/value_vars.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

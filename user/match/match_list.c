@@ -4,7 +4,7 @@
 
 #include "offline/match/suspects.h"
 #include "user/match/intervals.h"
-#include "user/values/show/value_frames.h"
+#include "user/values/names/value_frames.h"
 
 #include <errno.h>
 #include <stdlib.h>

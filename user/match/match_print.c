@@ -3,7 +3,7 @@
 #include "user/match/match_print.h"
 
 #include "user/cli/printable.h"
-#include "user/values/show/value_frames.h"
+#include "user/values/names/value_frames.h"
 #include "user/match/intervals.h"
 #include "user/match/match_list.h"
 

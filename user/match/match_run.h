@@ -4,7 +4,7 @@
 #define USER_MATCH_MATCH_RUN_H
 
 #include "offline/match/match.h"
-#include "user/values/show/value_names.h"
+#include "user/values/names/value_names.h"
 
 struct match_run {
 	struct value_replay *replay;

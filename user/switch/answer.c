@@ -3,7 +3,7 @@
 #include "user/switch/tries.h"
 
 #include "user/cli/printable.h"
-#include "user/values/show/value_frames.h"
+#include "user/values/names/value_frames.h"
 
 #include <inttypes.h>
 #include <string.h>

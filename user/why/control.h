@@ -5,7 +5,7 @@
 #define USER_WHY_CONTROL_H
 
 #include "offline/slice/control.h"
-#include "user/values/show/value_names.h"
+#include "user/values/names/value_names.h"
 
 /* Of @trace, which was built of a recording in @dir with these names and captures. Returns 0, or
  * -errno with @diag: such a file is not there any more. The caller frees *@out. */

@@ -5,7 +5,7 @@
 #define USER_WHY_CRITERION_H
 
 #include "offline/slice/control.h"
-#include "user/values/show/value_names.h"
+#include "user/values/names/value_names.h"
 #include "user/why/why.h"
 
 struct why_extra {

@@ -3,7 +3,7 @@
 #include "user/why/lines.h"
 
 #include "offline/base/open_regular.h"
-#include "user/values/show/value_frames.h"
+#include "user/values/names/value_frames.h"
 
 #include <errno.h>
 #include <inttypes.h>

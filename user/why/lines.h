@@ -5,7 +5,7 @@
 #define USER_WHY_LINES_H
 
 #include "user/why/criterion.h"
-#include "user/values/show/value_names.h"
+#include "user/values/names/value_names.h"
 #include "user/why/fold.h"
 
 /* In how many of the runs that passed it was as in the one that failed. */

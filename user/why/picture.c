@@ -4,7 +4,7 @@
 #include "user/why/picture.h"
 
 #include "user/cli/printable.h"
-#include "user/values/show/value_frames.h"
+#include "user/values/names/value_frames.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "user/why/why.h"
 
 #include "user/cli/printable.h"
-#include "user/values/show/value_frames.h"
+#include "user/values/names/value_frames.h"
 
 #include <errno.h>
 #include <inttypes.h>

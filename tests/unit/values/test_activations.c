@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "user/values/show/value_activations.h"
+#include "user/values/watch/value_activations.h"
 
 enum { F = 1, G = 2 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_value_dies.c: of DWARF that a file makes up, siblings that lead round end a walk, what would
  * take longer than anybody waits is not known, and so is a type that no compiler makes. */
-#include "user/values/show/value_abi.h"
-#include "user/values/show/value_locals.h"
-#include "user/values/show/value_scopes.h"
-#include "user/values/show/value_types.h"
+#include "user/values/dwarf/value_abi.h"
+#include "user/values/vars/value_locals.h"
+#include "user/values/dwarf/value_scopes.h"
+#include "user/values/types/value_types.h"
 
 #include <dwarf.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* test_value_expression.c: DWARF's operations give what the standard says, no better known than
  * what they were given; and the frame is where a program of assembler code says. */
 #include "offline/eval/machine.h"
-#include "user/values/show/value_call_frames.h"
-#include "user/values/show/value_expression.h"
+#include "user/values/dwarf/value_call_frames.h"
+#include "user/values/dwarf/value_expression.h"
 
 #include <dwarf.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 
 #include "user/cli/printable.h"
 #include "user/values/show/value_sites.h"
-#include "user/values/show/value_texts.h"
+#include "user/values/names/value_texts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #define USER_VALUE_MISSES_H
 
 #include "offline/replay/replay.h"
-#include "user/values/show/value_names.h"
-#include "user/values/show/values_print.h"
+#include "user/values/names/value_names.h"
+#include "user/values/names/values_options.h"
 
 /* Prints the task: those with the most misses first. *@partial: it ends in a gap. 0, or -errno with
  * @diag filled. */

@@ -5,8 +5,8 @@
 
 #include "user/cli/printable.h"
 #include "user/values/show/value_instances.h"
-#include "user/values/show/value_names.h"
-#include "user/values/show/value_texts.h"
+#include "user/values/names/value_names.h"
+#include "user/values/names/value_texts.h"
 
 #include <errno.h>
 #include <inttypes.h>

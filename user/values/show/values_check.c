@@ -3,7 +3,7 @@
 #include "user/values/show/values_check.h"
 
 #include "offline/replay/replay.h"
-#include "user/values/show/value_names.h"
+#include "user/values/names/value_names.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef USER_VALUES_CHECK_H
 #define USER_VALUES_CHECK_H
 
-#include "user/values/show/value_names.h"
+#include "user/values/names/value_names.h"
 
 #include <pugmark/diag.h>
 

@@ -6,10 +6,10 @@
 #include "user/cli/printable.h"
 #include "user/values/show/value_instances.h"
 #include "user/values/show/value_misses.h"
-#include "user/values/show/value_names.h"
-#include "user/values/show/value_texts.h"
-#include "user/values/show/value_watch.h"
-#include "user/values/show/value_where.h"
+#include "user/values/names/value_names.h"
+#include "user/values/names/value_texts.h"
+#include "user/values/watch/value_watch.h"
+#include "user/values/vars/value_where.h"
 #include "user/values/show/values_check.h"
 
 #include <errno.h>

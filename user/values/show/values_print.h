@@ -5,21 +5,9 @@
 #ifndef USER_VALUES_PRINT_H
 #define USER_VALUES_PRINT_H
 
+#include "user/values/names/values_options.h"
+
 #include <pugmark/diag.h>
-
-#include <stdbool.h>
-#include <stdint.h>
-
-struct values_options {
-	const char *dir;
-	const char *place; /* NULL: none */
-	const char *watch; /* value_watched.h; NULL: none */
-	const char *where; /* value_where.h; NULL: all */
-	uint64_t limit;	   /* of instances or accesses of one task */
-	uint32_t task;	   /* 0: all */
-	bool misses;	   /* of a simple processor, by instruction */
-	bool json;
-};
 
 /* Prints to standard output. Returns 0, 1 where a part is not known, or -errno with @diag filled.
  */

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* value_scalars.c: see value_scalars.h. */
+#include "user/values/types/value_scalars.h"
+
+#include "user/file/die_walk.h"
+
+#include "user/cli/printable.h"
+
+#include <dwarf.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { STRING_MAX = 200, WORD = 8, PAIR = 16 };
+
+bool value_plain_type(Dwarf_Die *die, Dwarf_Die *out)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die type;
+
+	if (!dwarf_attr_integrate(die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &type))
+		return false;
+	return dwarf_peel_type(&type, out) == 0;
+}
+
+uint64_t value_constant(Dwarf_Die *die, unsigned name, uint64_t otherwise)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	return dwarf_attr_integrate(die, name, &attr) && !dwarf_formudata(&attr, &v) ? v
+										     : otherwise;
+}
+
+static bool is_pointer(int tag)
+{
+	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
+	       tag == DW_TAG_rvalue_reference_type;
+}
+
+uint64_t value_type_size(Dwarf_Die *type)
+{
+	Dwarf_Word size;
+	Dwarf_Die of;
+
+	if (is_pointer(dwarf_tag(type)))
+		return WORD;
+	if (dwarf_tag(type) == DW_TAG_ptr_to_member_type)
+		return value_plain_type(type, &of) && dwarf_tag(&of) == DW_TAG_subroutine_type
+			       ? PAIR
+			       : WORD;
+	return dwarf_aggregate_size(type, &size) ? 0 : size;
+}
+
+struct value_bits value_bits_of(Dwarf_Die *member, uint64_t at)
+{
+	struct value_bits bits = {0, value_constant(member, DW_AT_bit_size, 0)};
+	Dwarf_Die type;
+
+	if (!bits.n)
+		return bits;
+	uint64_t first = value_constant(member, DW_AT_data_bit_offset, UINT64_MAX);
+	if (first != UINT64_MAX) {
+		bits.first = first;
+		return bits;
+	}
+	/* DWARF 3: counted from the most significant bit of a unit of storage. */
+	uint64_t unit = value_constant(member, DW_AT_byte_size, 0);
+	if (!unit && value_plain_type(member, &type))
+		unit = value_type_size(&type);
+	bits.first = 8 * at + 8 * unit - value_constant(member, DW_AT_bit_offset, 0) - bits.n;
+	return bits;
+}
+
+/* Puts the mark of @quality behind what was printed. */
+static void mark(FILE *out, uint8_t quality)
+{
+	if (quality)
+		fputc(quality == VALUE_ASSUMED ? '~' : '?', out);
+}
+
+static bool unknown(FILE *out, uint8_t quality)
+{
+	if (quality < VALUE_UNKNOWN)
+		return false;
+	fputs(quality == VALUE_NOWHERE ? "<optimized out>" : "?", out);
+	return true;
+}
+
+/* --- characters --------------------------------------------------------------------------------
+ */
+
+struct value_characters value_characters_of(Dwarf_Die *die)
+{
+	static const struct {
+		const char *name, *prefix;
+	} wide[] = {{"wchar_t", "L"}, {"char16_t", "u"}, {"char32_t", "U"}};
+	Dwarf_Attribute attr;
+	Dwarf_Die type = *die;
+	const char *prefix = NULL;
+
+	while (dwarf_attr_integrate(&type, DW_AT_type, &attr) && dwarf_formref_die(&attr, &type)) {
+		const char *name = dwarf_diename(&type);
+
+		for (size_t i = 0; name && !prefix && i < sizeof(wide) / sizeof(*wide); i++)
+			prefix = strcmp(name, wide[i].name) ? NULL : wide[i].prefix;
+		int tag = dwarf_tag(&type);
+		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type &&
+		    tag != DW_TAG_volatile_type && tag != DW_TAG_restrict_type)
+			break;
+	}
+	if (dwarf_tag(&type) != DW_TAG_base_type)
+		return (struct value_characters){0};
+	uint64_t size = value_type_size(&type), encoding = value_constant(&type, DW_AT_encoding, 0);
+	bool narrow = size == 1 && (encoding == DW_ATE_signed_char ||
+				    encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF);
+	if (narrow)
+		return (struct value_characters){1, ""};
+	return prefix && (size == 2 || size == 4)
+		       ? (struct value_characters){(unsigned)size, prefix}
+		       : (struct value_characters){0};
+}
+
+static unsigned utf8(uint32_t c, char *out)
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | (c >> 18 & 7));
+	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+struct quoted {
+	FILE *out;
+	bool hex; /* a digit that follows would be taken for one of the escape before it */
+};
+
+static void quote_escaped(struct quoted *q, uint32_t c)
+{
+	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr\"\"\\\\";
+
+	q->hex = false;
+	for (const char *n = named; *n; n += 2)
+		if ((unsigned char)*n == c) {
+			fprintf(q->out, "\\%c", n[1]);
+			return;
+		}
+	q->hex = c > 0777;
+	fprintf(q->out, q->hex ? "\\x%" PRIx32 : "\\%03" PRIo32, c);
+}
+
+/* Bytes, of which those that are UTF-8 and can be seen are as they are. */
+static void quote_narrow(struct quoted *q, const char *text)
+{
+	char escape[PRINTABLE_ESCAPE_MAX];
+
+	while (*text) {
+		size_t n = printable_run(text, PRINT_JSON);
+
+		fwrite(text, 1, n, q->out);
+		text += n;
+		for (n = *text ? printable_escape(text, PRINT_JSON, escape) : 0; n; n--)
+			quote_escaped(q, (unsigned char)*text++);
+	}
+}
+
+static void quote_wide(struct quoted *q, uint32_t c)
+{
+	char text[5] = "";
+	unsigned len = utf8(c, text);
+
+	if (printable_run(text, PRINT_JSON) < len || (q->hex && c >= '0' && c <= '9')) {
+		quote_escaped(q, c);
+		return;
+	}
+	fputs(text, q->out);
+	q->hex = false;
+}
+
+void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, uint64_t max,
+			struct value_characters chars, struct value_memory *memory)
+{
+	uint32_t units[STRING_MAX];
+	char text[STRING_MAX + 1];
+	struct quoted q = {out, false};
+	uint8_t quality = VALUE_EXACT, worst = VALUE_EXACT;
+	uint64_t most = max && max < STRING_MAX ? max : STRING_MAX, n = 0;
+
+	for (; n < most; n++) {
+		units[n] = 0;
+		quality =
+			value_bytes_read(v, memory, off + n * chars.width, &units[n], chars.width);
+		if (quality >= VALUE_UNKNOWN || !units[n])
+			break;
+		worst = quality > worst ? quality : worst;
+		text[n] = (char)units[n];
+	}
+	/* The end is where it is as far as that is known. */
+	worst = quality > worst ? quality : worst;
+	if (!n && unknown(out, quality))
+		return;
+	text[n] = 0;
+	fprintf(out, "%s\"", chars.prefix);
+	if (chars.width == 1)
+		quote_narrow(&q, text);
+	for (uint64_t i = 0; chars.width > 1 && i < n; i++)
+		quote_wide(&q, units[i]);
+	fprintf(out, "\"%s", n == STRING_MAX && n != max ? "..." : "");
+	mark(out, worst);
+}
+
+int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			 const char *text, struct value_memory *memory)
+{
+	struct value_bytes there = {.place = VALUE_IN_MEMORY};
+	Dwarf_Word max = UINT64_MAX;
+	int tag = dwarf_tag(type);
+
+	if (value_characters_of(type).width != 1 ||
+	    (tag != DW_TAG_array_type && tag != DW_TAG_pointer_type))
+		return -1;
+	if (tag == DW_TAG_array_type) {
+		if (dwarf_aggregate_size(type, &max))
+			return -1;
+		there = *v;
+	} else {
+		there.at_quality = value_bytes_read(v, memory, off, &there.addr, 8);
+		off = 0;
+	}
+	for (uint64_t i = 0;; i++) {
+		char c = 0;
+
+		if (i < max && value_bytes_read(&there, memory, off + i, &c, 1) >= VALUE_UNKNOWN)
+			return -1;
+		if (c != text[i])
+			return 1;
+		if (!c)
+			return 0;
+	}
+}
+
+static void print_character(FILE *out, uint8_t c)
+{
+	static const struct {
+		uint8_t c;
+		char as;
+	} named[] = {{'\a', 'a'}, {'\b', 'b'}, {'\t', 't'},  {'\n', 'n'}, {'\v', 'v'},
+		     {'\f', 'f'}, {'\r', 'r'}, {'\'', '\''}, {'\\', '\\'}};
+
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+		if (named[i].c == c) {
+			fprintf(out, " '\\%c'", named[i].as);
+			return;
+		}
+	fprintf(out, c >= ' ' && c < 127 ? " '%c'" : " '\\%03o'", c);
+}
+
+/* --- numbers -----------------------------------------------------------------------------------
+ */
+
+/* Unsigned ones are in forms of a fixed size as well, which would be taken for signed. */
+static bool enumerator(Dwarf_Die *die, int64_t *out)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword value;
+	Dwarf_Word word;
+
+	if (dwarf_tag(die) != DW_TAG_enumerator ||
+	    !dwarf_attr_integrate(die, DW_AT_const_value, &attr))
+		return false;
+	bool is_signed = dwarf_whatform(&attr) == DW_FORM_sdata ||
+			 dwarf_whatform(&attr) == DW_FORM_implicit_const;
+	if (is_signed ? dwarf_formsdata(&attr, &value) : dwarf_formudata(&attr, &word))
+		return false;
+	*out = is_signed ? value : (int64_t)word;
+	return true;
+}
+
+static void print_enum(FILE *out, Dwarf_Die *type, uint64_t raw, uint64_t size)
+{
+	uint64_t mask = size >= WORD ? UINT64_MAX : ((uint64_t)1 << 8 * size) - 1;
+	const char *own = dwarf_hasattr(type, DW_AT_enum_class) ? dwarf_diename(type) : NULL;
+	bool flags = true, negative = false, first = true;
+	Dwarf_Die child;
+	int64_t value;
+
+	if (!dwarf_child(type, &child)) {
+		do {
+			if (!enumerator(&child, &value))
+				continue;
+			if (((uint64_t)value & mask) == (raw & mask)) {
+				const char *name = dwarf_diename(&child);
+
+				if (own)
+					printable_print(out, own, PRINT_TEXT);
+				fputs(own ? "::" : "", out);
+				printable_print(out, name ? name : "?", PRINT_TEXT);
+				return;
+			}
+			uint64_t low = (uint64_t)value & mask;
+			negative |= value < 0;
+			while (low && !(low & 1))
+				low >>= 1;
+			flags &= !(low & (low + 1)); /* its bits are next to each other */
+		} while (die_next(&child));
+	}
+	raw &= mask;
+	if (!flags || negative) {
+		if (negative && size < WORD && raw >> (8 * size - 1))
+			raw |= ~mask;
+		fprintf(out, negative ? "%" PRId64 : "%" PRIu64, raw);
+		return;
+	}
+	for (int more = dwarf_child(type, &child); !more; more = !die_next(&child)) {
+		const char *name = dwarf_diename(&child);
+
+		if (!name || !enumerator(&child, &value) || !((uint64_t)value & raw))
+			continue;
+		fputs(first ? "(" : " | ", out);
+		printable_print(out, name, PRINT_TEXT);
+		raw &= ~(uint64_t)value;
+		first = false;
+	}
+	if (raw)
+		fprintf(out, "%sunknown: 0x%" PRIx64, first ? "(" : " | ", raw);
+	fputs(first && !raw ? "0" : ")", out);
+}
+
+static uint64_t extend(uint64_t raw, uint64_t bits, bool is_signed)
+{
+	if (!bits || bits >= 64)
+		return raw;
+	raw &= ((uint64_t)1 << bits) - 1;
+	return is_signed && raw >> (bits - 1) ? raw | UINT64_MAX << bits : raw;
+}
+
+static void print_wide(FILE *out, unsigned __int128 v, bool is_signed)
+{
+	char text[48];
+	unsigned at = sizeof(text) - 1;
+	bool minus = is_signed && (__int128)v < 0;
+
+	text[at] = 0;
+	v = minus ? 0 - v : v;
+	do
+		text[--at] = (char)('0' + (int)(v % 10));
+	while (v /= 10);
+	fprintf(out, "%s%s", minus ? "-" : "", text + at);
+}
+
+static bool read_real(const uint8_t *bytes, uint64_t size, long double *out)
+{
+	float f;
+	double d;
+
+	switch (size) {
+	case 4:
+		memcpy(&f, bytes, 4);
+		*out = f;
+		return true;
+	case 8:
+		memcpy(&d, bytes, 8);
+		*out = d;
+		return true;
+	case 16: /* x87's, of ten bytes */
+		*out = 0;
+		memcpy(out, bytes, 10);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void print_real(FILE *out, const uint8_t *bytes, uint64_t size)
+{
+	long double v;
+
+	if (!read_real(bytes, size, &v))
+		fputc('?', out);
+	else
+		fprintf(out, "%.*Lg", size == 4 ? 9 : size == 8 ? 17 : 18, v);
+}
+
+static bool is_signed_type(Dwarf_Die *type)
+{
+	uint64_t encoding = value_constant(type, DW_AT_encoding, DW_ATE_unsigned);
+
+	return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+}
+
+/* Whether it is a floating one that is not x87's: the processor's own arithmetic has none. */
+static bool is_quad(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+
+	return name && strstr(name, "128");
+}
+
+static void print_base(FILE *out, Dwarf_Die *type, const uint8_t *bytes, uint64_t size,
+		       uint64_t bits)
+{
+	uint64_t encoding = value_constant(type, DW_AT_encoding, DW_ATE_unsigned), raw = 0;
+	bool is_signed = is_signed_type(type);
+
+	memcpy(&raw, bytes, size < WORD ? size : WORD);
+	raw = extend(raw, bits, is_signed);
+	switch (encoding) {
+	case DW_ATE_float:
+		if (is_quad(type))
+			fputc('?', out);
+		else
+			print_real(out, bytes, size);
+		return;
+	case DW_ATE_complex_float:
+		if (is_quad(type)) {
+			fputc('?', out);
+			return;
+		}
+		print_real(out, bytes, size / 2);
+		fputs(" + ", out);
+		print_real(out, bytes + size / 2, size / 2);
+		fputc('i', out);
+		return;
+	case DW_ATE_boolean:
+		if (raw > 1)
+			fprintf(out, "%" PRIu64, raw);
+		else
+			fputs(raw ? "true" : "false", out);
+		return;
+	default:
+		break;
+	}
+	if (size == PAIR && bits == 128) {
+		unsigned __int128 v;
+
+		memcpy(&v, bytes, PAIR);
+		print_wide(out, v, is_signed);
+		return;
+	}
+	fprintf(out, is_signed ? "%" PRId64 : "%" PRIu64, raw);
+	if (size == 1 && (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char))
+		print_character(out, (uint8_t)raw);
+}
+
+/* --- scalars -----------------------------------------------------------------------------------
+ */
+
+/* Of a long double ten bytes mean something; of a complex one ten of each half. */
+static uint8_t read_x87(const struct value_bytes *v, uint64_t off, struct value_memory *memory,
+			uint8_t out[2 * PAIR], uint64_t size)
+{
+	uint8_t worst = VALUE_EXACT;
+
+	for (uint64_t at = 0; at < size; at += PAIR) {
+		uint8_t quality = value_bytes_read(v, memory, off + at, out + at, 10);
+
+		worst = quality > worst ? quality : worst;
+	}
+	return worst;
+}
+
+static bool is_x87(Dwarf_Die *type, uint64_t size)
+{
+	uint64_t encoding = value_constant(type, DW_AT_encoding, 0);
+
+	return dwarf_tag(type) == DW_TAG_base_type && !is_quad(type) &&
+	       ((encoding == DW_ATE_float && size == PAIR) ||
+		(encoding == DW_ATE_complex_float && size == 2 * PAIR));
+}
+
+/* The bits, moved to the first byte of @out. */
+static uint8_t read_scalar(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			   struct value_bits bits, struct value_memory *memory,
+			   uint8_t out[2 * PAIR], uint64_t size)
+{
+	uint8_t bytes[PAIR] = {0};
+	unsigned __int128 all;
+
+	if (is_x87(type, size))
+		return read_x87(v, off, memory, out, size);
+	if (!bits.n)
+		return value_bytes_read(v, memory, off, out, size);
+	uint64_t shift = bits.first % 8, len = (shift + bits.n + 7) / 8;
+	if (bits.n > 8 * PAIR || len > PAIR)
+		return VALUE_UNKNOWN;
+	uint8_t quality = value_bytes_read(v, memory, off + bits.first / 8, bytes, len);
+	memcpy(&all, bytes, PAIR);
+	all >>= shift;
+	memcpy(out, &all, PAIR);
+	return quality;
+}
+
+static void print_pointer(FILE *out, Dwarf_Die *type, uint64_t raw, uint8_t quality,
+			  struct value_memory *memory)
+{
+	struct value_characters chars = value_characters_of(type);
+	const struct value_bytes there = {
+		.place = VALUE_IN_MEMORY, .addr = raw, .at_quality = quality};
+
+	fprintf(out, "0x%" PRIx64, raw);
+	mark(out, quality);
+	if (!raw || !chars.width)
+		return;
+	fputc(' ', out);
+	value_string_print(out, &there, 0, 0, chars, memory);
+}
+
+/* Of a function: its address or place in the table, and what is added to the object's address. */
+static void print_member_pointer(FILE *out, const uint8_t *bytes, uint64_t size)
+{
+	uint64_t word[2] = {0};
+
+	memcpy(word, bytes, size);
+	if (size == PAIR && word[0] & 1)
+		fprintf(out, "&virtual table offset %" PRIu64, word[0] - 1);
+	else if (size == WORD && word[0] == UINT64_MAX)
+		fputs("NULL", out);
+	else
+		fprintf(out, "0x%" PRIx64, word[0]);
+	if (word[1])
+		fprintf(out, ", this adjustment %" PRId64, (int64_t)word[1]);
+}
+
+uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			   struct value_bits bits, struct value_memory *memory)
+{
+	uint64_t size = value_type_size(type), raw;
+	uint8_t bytes[2 * PAIR] = {0};
+
+	if (!size || size > sizeof(bytes)) {
+		fputc('?', out);
+		return VALUE_UNKNOWN;
+	}
+	uint8_t quality = read_scalar(type, v, off, bits, memory, bytes, size);
+	if (unknown(out, quality))
+		return quality;
+	memcpy(&raw, bytes, WORD);
+	switch (dwarf_tag(type)) {
+	case DW_TAG_pointer_type:
+		print_pointer(out, type, raw, quality, memory);
+		return quality;
+	case DW_TAG_enumeration_type:
+		print_enum(out, type, extend(raw, bits.n, false), size);
+		break;
+	case DW_TAG_base_type:
+		print_base(out, type, bytes, size, bits.n ? bits.n : 8 * size);
+		break;
+	case DW_TAG_ptr_to_member_type:
+		print_member_pointer(out, bytes, size);
+		break;
+	case DW_TAG_unspecified_type:
+		fprintf(out, "0x%" PRIx64, raw);
+		break;
+	default:
+		fputc('?', out);
+		return VALUE_UNKNOWN;
+	}
+	mark(out, quality);
+	return quality;
+}
+
+bool value_enumerator(Dwarf_Die *type, const char *name, long double *out)
+{
+	const char *last = strrchr(name, ':'), *own = dwarf_diename(type);
+	uint64_t bits = 8 * value_type_size(type);
+	Dwarf_Die child, of;
+	int64_t value;
+
+	if (dwarf_tag(type) != DW_TAG_enumeration_type ||
+	    (last && (!own || strlen(own) + 1 != (size_t)(last - name) ||
+		      strncmp(own, name, strlen(own)) != 0)))
+		return false;
+	last = last ? last + 1 : name;
+	for (int more = dwarf_child(type, &child); !more; more = !die_next(&child)) {
+		const char *is = dwarf_diename(&child);
+
+		if (!is || strcmp(is, last) != 0 || !enumerator(&child, &value))
+			continue;
+		bool is_signed = value_plain_type(type, &of) && is_signed_type(&of);
+		uint64_t raw = extend((uint64_t)value, bits, is_signed);
+		*out = is_signed ? (long double)(int64_t)raw : (long double)raw;
+		return true;
+	}
+	return false;
+}
+
+uint8_t value_scalar_number(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			    struct value_bits bits, struct value_memory *memory, int64_t *out,
+			    long double *real, bool *is_real, bool *is_unsigned)
+{
+	uint64_t size = value_type_size(type), raw,
+		 encoding = value_constant(type, DW_AT_encoding, DW_ATE_unsigned);
+	uint8_t bytes[2 * PAIR] = {0};
+	int tag = dwarf_tag(type);
+
+	*is_real = tag == DW_TAG_base_type && encoding == DW_ATE_float;
+	*is_unsigned = !is_signed_type(type);
+	if ((tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type && !is_pointer(tag)) ||
+	    !size || size > (*is_real ? PAIR : WORD) || (*is_real && is_quad(type)) ||
+	    encoding == DW_ATE_complex_float)
+		return VALUE_UNKNOWN;
+	uint8_t quality = read_scalar(type, v, off, bits, memory, bytes, size);
+	if (*is_real)
+		return read_real(bytes, size, real) ? quality : VALUE_UNKNOWN;
+	memcpy(&raw, bytes, WORD);
+	Dwarf_Die of;
+	if (tag == DW_TAG_enumeration_type)
+		*is_unsigned = !value_plain_type(type, &of) || !is_signed_type(&of);
+	*out = (int64_t)extend(raw, bits.n ? bits.n : 8 * size, !*is_unsigned);
+	return quality;
+}
