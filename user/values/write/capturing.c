@@ -40,7 +40,6 @@ struct capturing {
 	struct capture_writer *writer;
 	struct start_image *image;
 	struct start_options start;
-	const char **traced;
 	struct ring_reader *ring;
 	struct drain_priority *priority; /* of the thread */
 	pthread_t thread;
@@ -68,13 +67,9 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 	struct capturing *c = calloc(1, sizeof(*c));
 	int err = -ENOMEM;
 
-	if (c && (c->traced = calloc(options->n_modules + 1, sizeof(*c->traced)))) {
+	if (c) {
 		c->options = options;
-		for (uint32_t m = 0; m < options->n_modules; m++)
-			c->traced[m] = options->modules[m].path;
 		c->start = (struct start_options){
-			.traced = c->traced,
-			.n_traced = options->n_modules,
 			.no_memory = options->no_memory,
 			.redaction = {options->redact, options->n_redact},
 		};
@@ -212,12 +207,12 @@ static int write_table(struct capturing *c)
 			json_object_set_new(json_array_get(plan->modules, m), "bias",
 					    json_integer((json_int_t)bias));
 	}
-	c->n_files = start_image_n_files(c->image);
-	json_t *table =
-		json_pack("{s:i,s:b,s:O,s:o,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules",
-			  plan->modules, "places", places_json(&plan->places, c->programs),
-			  "mappings", start_image_mappings(c->image), "files",
-			  start_image_files(c->image), "processor", processor_leaves());
+	c->n_files = kept_files_count(start_image_files(c->image));
+	json_t *table = json_pack(
+		"{s:i,s:b,s:O,s:o,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules", plan->modules,
+		"places", places_json(&plan->places, c->programs), "mappings",
+		start_image_mappings(c->image), "files",
+		kept_files_list(start_image_files(c->image)), "processor", processor_leaves());
 	char *text = table ? json_dumps(table, JSON_COMPACT) : NULL;
 	if (text)
 		capture_writer_table(c->writer, text, strlen(text));
@@ -429,8 +424,9 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	give_back(c, words);
 	capture_programs_counters(c->programs, &lost, &without_task);
 	end_draining(c);
-	if (c->image && (c->thinned || start_image_n_files(c->image) != c->n_files ||
-			 start_image_files_changed(c->image)))
+	if (c->image &&
+	    (c->thinned || kept_files_count(start_image_files(c->image)) != c->n_files ||
+	     kept_files_changed(start_image_files(c->image))))
 		write_table(c);
 	if (lost + without_task || c->broken)
 		fprintf(words,
@@ -461,6 +457,5 @@ void capturing_free(struct capturing *c)
 	ring_close(c->ring);
 	start_image_free(c->image);
 	capture_writer_close(c->writer, NULL, NULL);
-	free(c->traced);
 	free(c);
 }

@@ -5,14 +5,13 @@
 #define USER_START_IMAGE_H
 
 #include "user/values/write/capture_writer.h"
+#include "user/values/write/kept_files.h"
 
 #include <jansson.h>
 
 struct start_image;
 
 struct start_options {
-	const char *const *traced; /* paths of the traced modules: all of these is kept */
-	uint32_t n_traced;
 	const char *no_memory; /* a glob: nothing is kept of mappings with such a name; or NULL */
 	struct redaction redaction; /* what it hides of files is not kept either */
 };
@@ -34,14 +33,11 @@ uint32_t start_image_file_of(void *image, const struct mapped_file *file);
 bool start_image_bias(const struct start_image *image, const char *path, uint64_t *bias);
 /* Whether the process had code of no file, of which the kernel's is none. */
 bool start_image_has_code(const struct start_image *image);
-/* New references to what the table says of mappings and files. */
+/* A new reference to what the table says of mappings. */
 json_t *start_image_mappings(const struct start_image *image);
-json_t *start_image_files(struct start_image *image);
-/* Whether one of them was written while it was mapped, or right before. */
-bool start_image_files_changed(struct start_image *image);
+/* The files that they are of, borrowed. */
+struct kept_files *start_image_files(struct start_image *image);
 /* Whether options' no_memory has matched the name of a mapping by now. */
 bool start_image_no_memory_matched(const struct start_image *image);
-/* How many files there are by now. */
-uint32_t start_image_n_files(struct start_image *image);
 
 #endif

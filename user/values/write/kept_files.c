@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* kept_files.c: see kept_files.h. */
+#include "user/values/write/kept_files.h"
+
+#include "offline/capture/capture_code.h"
+#include "user/file/build_id.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, OPEN_FILES = 200, CLOCK_TICK_NS = 10000000 };
+
+/* So much at most of one mapping is kept. */
+#define FILE_MAX_BYTES (64u << 20)
+
+struct range {
+	uint64_t off, bytes;
+};
+
+struct kept_file {
+	char *path;
+	struct build_id id;
+	dev_t dev;
+	ino_t ino;
+	struct range *kept; /* what was written of it: offsets, ascending */
+	uint32_t n_kept;
+	int fd;		    /* -1: too many are open */
+	int64_t written_ns; /* when it was, as it was found first (CLOCK_REALTIME) */
+	bool changed;	    /* since it was mapped first, perhaps */
+};
+
+struct kept_files {
+	struct capture_writer *writer;
+	pthread_mutex_t lock; /* of all else */
+	struct kept_file *at;
+	uint32_t n, cap;
+};
+
+struct kept_files *kept_files_new(struct capture_writer *writer)
+{
+	struct kept_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return NULL;
+	files->writer = writer;
+	pthread_mutex_init(&files->lock, NULL);
+	return files;
+}
+
+void kept_files_free(struct kept_files *files)
+{
+	if (!files)
+		return;
+	for (uint32_t i = 0; i < files->n; i++) {
+		free(files->at[i].path);
+		free(files->at[i].kept);
+		if (files->at[i].fd >= 0)
+			close(files->at[i].fd);
+	}
+	free(files->at);
+	pthread_mutex_destroy(&files->lock);
+	free(files);
+}
+
+/* The first bytes of @f at offset @at or behind it, before @end, that were not written; none: it
+ * begins at @end. */
+static struct range next_unkept(const struct kept_file *f, uint64_t at, uint64_t end)
+{
+	for (uint32_t i = 0; i < f->n_kept && at < end; i++) {
+		const struct range *k = &f->kept[i];
+
+		if (k->off > at)
+			return (struct range){at, (k->off < end ? k->off : end) - at};
+		if (k->off + k->bytes > at)
+			at = k->off + k->bytes;
+	}
+	return at < end ? (struct range){at, end - at} : (struct range){end, 0};
+}
+
+/* Notes that @range of @f, of which nothing was, is written. False: out of memory. */
+static bool note_kept(struct kept_file *f, struct range range)
+{
+	uint32_t i = 0;
+
+	while (i < f->n_kept && f->kept[i].off < range.off)
+		i++;
+	if (i && f->kept[i - 1].off + f->kept[i - 1].bytes == range.off) {
+		f->kept[i - 1].bytes += range.bytes;
+		return true;
+	}
+	struct range *kept = realloc(f->kept, (f->n_kept + 1) * sizeof(*kept));
+	if (!kept)
+		return false;
+	f->kept = kept;
+	memmove(kept + i + 1, kept + i, (f->n_kept - i) * sizeof(*kept));
+	kept[i] = range;
+	f->n_kept++;
+	return true;
+}
+
+/* Keeps @len bytes from @off on of the file behind @fd, as far as that has not been. */
+static void keep_range(struct kept_files *files, uint32_t number, int fd, const struct stat *st,
+		       uint64_t off, uint64_t len)
+{
+	struct kept_file *f = &files->at[number];
+	uint64_t end = off + len, unkept = 0;
+
+	if (end > (uint64_t)st->st_size)
+		end = ((uint64_t)st->st_size + PAGE - 1) & ~(PAGE - 1ull);
+	struct range first = next_unkept(f, off, end), range = first;
+	for (; range.bytes; range = next_unkept(f, range.off + range.bytes, end))
+		unkept += range.bytes;
+	uint8_t *bytes = unkept && unkept <= FILE_MAX_BYTES ? malloc(CAPTURE_FILE_BYTES) : NULL;
+	for (range = first; bytes && range.bytes;
+	     range = next_unkept(f, range.off + range.bytes, end)) {
+		range.bytes = range.bytes < CAPTURE_FILE_BYTES ? range.bytes : CAPTURE_FILE_BYTES;
+		ssize_t n = pread(fd, bytes, range.bytes, range.off);
+
+		if (n <= 0 || !note_kept(f, range))
+			break;
+		memset(bytes + n, 0, range.bytes - n); /* behind the end of the file are zeros */
+		capture_writer_file(files->writer, number, range.off, bytes, range.bytes);
+	}
+	free(bytes);
+}
+
+static int64_t time_ns(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static uint32_t add_file(struct kept_files *files, const struct stat *st, const char *link,
+			 const char *name)
+{
+	if (files->n == files->cap) {
+		uint32_t cap = files->cap ? 2 * files->cap : 16;
+		struct kept_file *at = realloc(files->at, cap * sizeof(*at));
+
+		if (!at)
+			return CAPTURE_UNKNOWN;
+		files->at = at;
+		files->cap = cap;
+	}
+	char *path = strdup(name);
+	if (!path)
+		return CAPTURE_UNKNOWN;
+	files->at[files->n] = (struct kept_file){
+		.path = path,
+		.id = build_id_read(link),
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.fd = files->n < OPEN_FILES ? open(link, O_RDONLY | O_CLOEXEC) : -1,
+		.written_ns = time_ns(&st->st_mtim)};
+	return files->n++;
+}
+
+/* The moment @monotonic_ns of CLOCK_MONOTONIC by the clock that files have. */
+static int64_t by_wall_clock(uint64_t monotonic_ns)
+{
+	struct timespec now, wall;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	return (int64_t)monotonic_ns - time_ns(&now) + time_ns(&wall);
+}
+
+/* Notes whether the file has been written since @mapped_ns (0: it was mapped before anybody looked)
+ * or since it was found. Files are told their time by a clock that goes in ticks. */
+static void note_change(struct kept_file *f, uint64_t mapped_ns)
+{
+	struct stat st;
+
+	if (f->fd < 0 || fstat(f->fd, &st))
+		return;
+	int64_t written = time_ns(&st.st_mtim);
+	f->changed |= written != f->written_ns ||
+		      (mapped_ns && written + CLOCK_TICK_NS > by_wall_clock(mapped_ns));
+}
+
+uint32_t kept_files_take(struct kept_files *files, int fd, const struct stat *st, const char *name,
+			 uint64_t off, uint64_t bytes, uint64_t mapped_ns)
+{
+	char link[32];
+	uint32_t i = 0;
+
+	if (fd < 0)
+		return CAPTURE_UNKNOWN;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	pthread_mutex_lock(&files->lock);
+	while (i < files->n && (files->at[i].dev != st->st_dev || files->at[i].ino != st->st_ino))
+		i++;
+	if (i == files->n)
+		i = add_file(files, st, link, name);
+	if (i != CAPTURE_UNKNOWN)
+		keep_range(files, i, fd, st, off, bytes);
+	if (i != CAPTURE_UNKNOWN)
+		note_change(&files->at[i], mapped_ns);
+	pthread_mutex_unlock(&files->lock);
+	close(fd);
+	return i;
+}
+
+json_t *kept_files_list(struct kept_files *files)
+{
+	json_t *list = json_array();
+
+	pthread_mutex_lock(&files->lock);
+	for (uint32_t i = 0; i < files->n; i++) {
+		struct kept_file *f = &files->at[i];
+		char hex[2 * sizeof(f->id.bytes) + 1] = "";
+		json_t *path = json_string(f->path);
+
+		note_change(f, 0);
+		for (uint32_t k = 0; k < f->id.len && k < 20; k++)
+			sprintf(hex + 2 * k, "%02x", f->id.bytes[k]);
+		/* Where the name is no UTF-8. */
+		json_array_append_new(list, json_pack("[o,s,b]", path ? path : json_string("?"),
+						      hex, f->changed));
+	}
+	pthread_mutex_unlock(&files->lock);
+	return list;
+}
+
+bool kept_files_changed(struct kept_files *files)
+{
+	bool changed = false;
+
+	pthread_mutex_lock(&files->lock);
+	for (uint32_t i = 0; i < files->n; i++) {
+		note_change(&files->at[i], 0);
+		changed |= files->at[i].changed;
+	}
+	pthread_mutex_unlock(&files->lock);
+	return changed;
+}
+
+uint32_t kept_files_count(struct kept_files *files)
+{
+	pthread_mutex_lock(&files->lock);
+	uint32_t n = files->n;
+	pthread_mutex_unlock(&files->lock);
+	return n;
+}
