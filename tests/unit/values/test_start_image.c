@@ -74,7 +74,7 @@ static void write_image(pid_t pid)
 	start_image_write(image, pid);
 	json_t *table = json_pack("{s:i,s:i,s:[],s:[],s:o,s:o}", "version", 1, "whole", 1,
 				  "modules", "places", "mappings", start_image_mappings(image),
-				  "files", start_image_files(image));
+				  "files", kept_files_list(start_image_files(image)));
 	char *text = json_dumps(table, 0);
 	capture_writer_table(writer, text, strlen(text));
 	start_image_free(image);
@@ -182,7 +182,7 @@ static void test_parts_of_a_file_are_kept_once_each(void **state)
 	}
 	json_t *table =
 		json_pack("{s:i,s:i,s:[],s:[],s:[],s:o}", "version", 1, "whole", 1, "modules",
-			  "places", "mappings", "files", start_image_files(image));
+			  "places", "mappings", "files", kept_files_list(start_image_files(image)));
 	char *text = json_dumps(table, 0);
 	capture_writer_table(writer, text, strlen(text));
 	start_image_free(image);
@@ -215,7 +215,7 @@ static void test_a_file_is_its_file_systems(void **state)
 	struct start_image *image = start_image_new(&options, writer);
 	f.device++;
 	assert_int_equal(start_image_file_of(image, &f), CAPTURE_UNKNOWN);
-	assert_int_equal(start_image_n_files(image), 0);
+	assert_int_equal(kept_files_count(start_image_files(image)), 0);
 	f.device--;
 	assert_int_equal(start_image_file_of(image, &f), 0);
 	start_image_free(image);

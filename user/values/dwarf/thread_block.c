@@ -27,6 +27,13 @@ static bool is_program(Elf *elf)
 	return header.e_type == ET_EXEC;
 }
 
+uint64_t value_thread_block_below(const Elf64_Phdr *segment)
+{
+	uint64_t align = segment->p_align ? segment->p_align : 1;
+
+	return segment->p_memsz + ((0 - segment->p_memsz - segment->p_vaddr) & (align - 1));
+}
+
 bool value_thread_block(Elf *elf, uint64_t *below)
 {
 	GElf_Phdr p;
@@ -37,8 +44,7 @@ bool value_thread_block(Elf *elf, uint64_t *below)
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_TLS)
 			continue;
-		uint64_t align = p.p_align ? p.p_align : 1;
-		*below = p.p_memsz + ((0 - p.p_memsz - p.p_vaddr) & (align - 1));
+		*below = value_thread_block_below(&p);
 		return true;
 	}
 	return false;

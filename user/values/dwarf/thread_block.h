@@ -3,12 +3,15 @@
 #ifndef USER_THREAD_BLOCK_H
 #define USER_THREAD_BLOCK_H
 
+#include <elf.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far below its thread pointer (FS base) a thread has the thread-local block of @elf, as the
- * ABI puts that of the program itself (variant II); false: it is no program, or has none. */
+/* How far below a thread's thread pointer (FS base) it has the thread-local block that @segment, the
+ * PT_TLS segment of the program itself, says (variant II of the ABI). */
+uint64_t value_thread_block_below(const Elf64_Phdr *segment);
+/* The same of @elf; false: it is no program, or has none. */
 bool value_thread_block(Elf *elf, uint64_t *below);
 
 #endif

@@ -5,6 +5,7 @@
 #include "user/values/gdb/gdb_recording.h"
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
+#include "user/values/dwarf/thread_block.h"
 #include "user/values/gdb/gdb_server.h"
 
 #include <elf.h>
@@ -38,7 +39,7 @@ static void tell_stale(const struct captures *captures, const struct capture_fil
 	}
 }
 
-/* Where the program, whose first page is at @start, has its thread-local block (variant II). */
+/* Where the program, whose first page is at @start, has its thread-local block. */
 static void find_block(struct value_memory *memory, uint64_t start, const Elf64_Ehdr *header,
 		       struct gdb_program *out)
 {
@@ -50,9 +51,8 @@ static void find_block(struct value_memory *memory, uint64_t start, const Elf64_
 			return;
 		if (p.p_type != PT_TLS)
 			continue;
-		uint64_t align = p.p_align ? p.p_align : 1;
 		out->has_block = true;
-		out->block_offset = p.p_memsz + ((0 - p.p_memsz - p.p_vaddr) & (align - 1));
+		out->block_offset = value_thread_block_below(&p);
 	}
 }
 
