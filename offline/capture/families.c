@@ -24,8 +24,11 @@ int families_read(const char *dir, struct families *out, struct pugmark_diag *di
 
 		for (uint32_t k = 0; k < f.n; k++)
 			n += tasks[k].pid == tasks[i].pid;
+		/* A parent comes before its children, whatever a file says: who follows parents
+		 * comes to an end. */
+		uint32_t parent = tasks[i].parent < tasks[i].number ? tasks[i].parent : 0;
 		f.at[i] = (struct family_task){.number = tasks[i].number,
-					       .parent = tasks[i].parent,
+					       .parent = parent,
 					       .tid = tasks[i].tid,
 					       .pid = tasks[i].pid,
 					       .alone = n == 1};

@@ -83,17 +83,27 @@ static uint64_t page_up(uint64_t n)
 	return (n + VALUE_PAGE - 1) & ~(uint64_t)(VALUE_PAGE - 1);
 }
 
+/* The first mapping that ends behind @addr, or NULL. */
+static const struct value_region *mapped_from(const struct value_memory *mem, uint64_t addr)
+{
+	const struct value_region *all;
+	size_t n = value_memory_regions(mem, &all);
+	for (size_t i = 0; i < n; i++)
+		if (all[i].end > addr)
+			return &all[i];
+	return NULL;
+}
+
 /* What lies there is as its mappings say once more, but for what is shared, which stays; @maybe: or
  * as it was, until it is written. */
 static int forget(struct value_memory *mem, uint64_t from, uint64_t end, bool maybe)
 {
 	int err = 0;
 	while (!err && from < end) {
-		const struct value_region *at = value_memory_region(mem, from);
-		if (!at || at->start > from) {
-			from += VALUE_PAGE;
-			continue;
-		}
+		const struct value_region *at = mapped_from(mem, from);
+		if (!at || at->start >= end)
+			break;
+		from = from < at->start ? at->start : from;
 		struct value_region again = *at;
 		again.off += from - at->start;
 		again.start = from;

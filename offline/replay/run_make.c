@@ -221,7 +221,7 @@ int value_run_start(struct value_run *run, struct pugmark_diag *diag)
 {
 	const struct capture *c = value_run_record_at(run, 0);
 	if (!c || c->kind != CAPTURE_START)
-		return pugmark_diag_set(diag, -EBADMSG, "captures", PUGMARK_NO_OFFSET,
+		return pugmark_diag_set(diag, -ENODATA, "captures", PUGMARK_NO_OFFSET,
 					"the task has no start: its values are not known");
 	struct value_machine *m = run->machine;
 	struct value_state *s = value_machine_state(m);

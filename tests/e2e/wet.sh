@@ -287,6 +287,31 @@ assert [t["statements"] for t in same] == [one["statements"]], (one, same)'
 	run 0 wet one.$task.wet --depends "$(address add two)" --limit 100000
 	claim "task $task: the same dependences" same depends out
 done <tasks
+# A child of what is not known up to the fork has no trace; the others have theirs.
+cat >family.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	int status = 0;
+	if (fork() == 0)
+		return getppid() == 0;
+	return wait(&status) < 0 || status;
+}
+C
+${CC:-cc} -O1 -o family family.c || skip 'no compiler'
+run 0 record -q --level values -o family.rec -- ./family
+size=$(stat -c %s family.rec/captures)
+for back in $(seq 2500 250 20000); do
+	rm -rf part.rec part.wet*
+	cp -r family.rec part.rec
+	printf '\377\377\377\377' | dd of=part.rec/captures bs=1 seek=$((size - back)) conv=notrunc 2>/dev/null
+	"$PUGMARK" wet -o part.wet part.rec >out 2>err
+	status=$?
+	! grep -q 'task 2 is left out' err || break
+done
+claim 'a child whose parent is not known up to the fork is left out, its parent is not' \
+	is "$status $(grep -c 'task 2 is left out: ' err) $(echo part.wet.*)" '3 1 part.wet.1'
 touch "again.wet.$(tail -n 1 tasks)"
 run 1 wet -o again.wet two.rec
 claim 'of a run whose second file is there already the first is not left' is "$(echo again.wet.*)" "again.wet.$(tail -n 1 tasks)"
@@ -424,6 +449,9 @@ claim 'captures that are cut are told' grep -qE '(is|are) damaged' <("$PUGMARK" 
 claim 'and there is no success' test $? != 0
 run 2 wet steps.rec --blocks
 run 2 wet steps.wet --window 1:2
+run 2 wet steps.wet --machine
+run 2 wet steps.wet --control
+run 2 wet steps.rec --limit 5
 run 2 wet steps.wet --backward
 run 2 wet packed --window 5
 run 2 wet

@@ -34,7 +34,7 @@ struct wet_options {
 	enum wet_how how;
 	struct wet_asked asked;
 	uint32_t task; /* 0: all */
-	bool window, stats, json, control, machine, streams;
+	bool window, stats, json, control, machine, streams, limit;
 };
 
 static void help(void)
@@ -236,6 +236,7 @@ static int make_so(struct making *m, bool executed, struct pugmark_diag *diag)
 	const struct wet_options *o = m->o;
 	double start = now();
 	int err = value_run_new(m->replay, m->made->task, &m->run, diag);
+	m->made->no_run = err != 0;
 	if (err)
 		return err;
 	m->graph = wet_graph_new(o->from, o->to, o->control, executed);
@@ -304,14 +305,14 @@ static int make_task(struct making *m, bool several, struct pugmark_diag *diag)
 	return 0;
 }
 
-/* The files of the first @n tasks that are asked for. */
-static void remove_made(const struct wet_options *o, const uint32_t *tasks, uint32_t n)
+/* The files of those of the first @n tasks that are @written. */
+static void remove_written(const struct wet_options *o, const uint32_t *tasks, const bool *written,
+			   uint32_t n)
 {
 	struct pugmark_diag ignored;
 	char file[PATH_MAX];
 	for (uint32_t i = 0; o->output && i < n; i++)
-		if ((!o->task || tasks[i] == o->task) &&
-		    !output_of(o, tasks[i], true, file, &ignored))
+		if (written[i] && !output_of(o, tasks[i], true, file, &ignored))
 			wet_output_remove(file);
 }
 
@@ -325,8 +326,8 @@ static int no_values(const struct wet_options *o, uint64_t damaged, struct pugma
 					: "no task has values (record with --level values)");
 }
 
-/* The tasks that are asked for, one by one. *@partial: one of them ends in a gap, or may, as
- * captures are damaged. */
+/* The tasks that are asked for, one by one. *@partial: one of them is left out, ends in a gap, or
+ * may, as captures are damaged. */
 static int make_all(const struct wet_options *o, bool *partial, struct pugmark_diag *diag)
 {
 	struct making m = {.o = o};
@@ -341,16 +342,24 @@ static int make_all(const struct wet_options *o, bool *partial, struct pugmark_d
 	err = n ? 0 : no_values(o, m.damaged, diag);
 	err = err ? err : value_names_open(o->dir, value_replay_captures(m.replay), &m.names, diag);
 	*partial = !err && value_text_rest(value_names_damage(m.names));
+	bool several = n > 1, *written = calloc(n_tasks + 1, sizeof(*written));
+	uint32_t left = n;
+	err = err || written ? err : out_of_memory(o, diag);
 	for (uint32_t i = 0; i < n_tasks && !err; i++) {
 		struct wet_made made = {.task = tasks[i]};
 		if (o->task && tasks[i] != o->task)
 			continue;
 		m.made = &made;
-		err = make_task(&m, n > 1, diag);
+		err = make_task(&m, several, diag);
+		written[i] = !err;
+		/* One of several is left out; that all are is an error. */
+		if (err && made.no_run && several && --left)
+			err = value_text_no_run(made.task, err, diag, partial);
 		*partial |= made.partial;
-		if (err && n > 1)
-			remove_made(o, tasks, i);
+		if (err && several)
+			remove_written(o, tasks, written, i);
 	}
+	free(written);
 	bool none = true;
 	if (!err && !o->json)
 		value_text_damage(m.damaged, n, false, &none);
@@ -457,6 +466,7 @@ static int take_option(struct wet_options *o, int opt)
 		o->asked.backward = true;
 		return 0;
 	case 'l':
+		o->limit = true;
 		if (!number_is(optarg, UINT64_MAX - 1, &o->asked.limit))
 			return command_usage("wet", "--limit: '%s' is no number", optarg);
 		return 0;
@@ -484,10 +494,13 @@ static int check_together(const struct wet_options *o, bool folder)
 		       o->asked.to != UINT64_MAX))
 		return command_usage("wet", "a file is asked, not a recording: pugmark wet -o FILE "
 					    "DIR writes one");
-	if (!folder && (o->window || o->output || o->streams || o->task))
+	if (folder && o->limit)
+		return command_usage("wet", "--limit goes with a file and a question to it");
+	if (!folder &&
+	    (o->window || o->output || o->streams || o->task || o->machine || o->control))
 		return command_usage("wet",
-				     "--window, --streams, --task and -o go with a recording: "
-				     "'%s' is no folder",
+				     "--window, --machine, --control, --streams, --task and -o go "
+				     "with a recording: '%s' is no folder",
 				     o->dir);
 	if (o->asked.backward && o->question != ASK_BLOCKS && o->question != ASK_VALUES)
 		return command_usage("wet", "--backward goes with --blocks and --values");

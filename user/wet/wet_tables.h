@@ -16,6 +16,7 @@ struct wet_made {
 	uint32_t nodes;
 	double built_s, compressed_s;
 	bool partial;
+	bool no_run; /* its values cannot be computed: it has no trace */
 	bool read; /* from a file: nothing was timed */
 };
 

@@ -90,7 +90,7 @@ static bool copy_context(struct context *to, const struct context *from)
 	if (to->interruptions && from->n_interruptions)
 		memcpy(to->interruptions, from->interruptions,
 		       from->n_interruptions * sizeof(*to->interruptions));
-	return to->stack && to->interruptions;
+	return to->stack && to->interruptions && (to->held || !from->held);
 }
 
 int parser_copy_contexts(struct parser *p, const struct parser *from)

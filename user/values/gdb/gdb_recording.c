@@ -14,28 +14,39 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a file is still what was traced, as far as a build-id says. */
-static bool is_fresh(const struct capture_file *file)
+/* What is against giving the file to gdb; NULL: it is there, and no other, as far as a build-id
+ * says. */
+static const char *against(const struct capture_file *file)
 {
 	struct build_id id = build_id_read(file->path);
-	return !file->build_id_len || build_id_is(&id, file->build_id, file->build_id_len);
+	if (access(file->path, F_OK))
+		return "it is gone";
+	return !file->build_id_len || build_id_is(&id, file->build_id, file->build_id_len)
+		       ? NULL
+		       : "not the file that was recorded";
 }
 
-/* Says which files gdb would read in vain: their symbols and lines are not of the code that ran. */
+/* Says which files gdb would read in vain: their symbols and lines are not of the code that ran;
+ * and which it may. */
 static void tell_stale(const struct captures *captures, const struct capture_file *program)
 {
 	uint32_t n;
 	const struct capture_file *files = captures_files(captures, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		if (is_fresh(&files[i]))
+		const char *why = against(&files[i]);
+		if (!why && files[i].build_id_len)
 			continue;
 		fputs("pugmark: ", stderr);
 		printable_print(stderr, files[i].path, PRINT_TEXT);
-		fprintf(stderr, ": %s: %s\n",
-			access(files[i].path, F_OK) ? "it is gone"
-						    : "not the file that was recorded",
-			&files[i] == program ? "gdb is not given it"
-					     : "gdb's symbols and lines of it are of another");
+		if (!why)
+			fputs(": it has no build-id: whether it is what was recorded cannot be "
+			      "told\n",
+			      stderr);
+		else
+			fprintf(stderr, ": %s: %s\n", why,
+				&files[i] == program
+					? "gdb is not given it"
+					: "gdb's symbols and lines of it are of another");
 	}
 }
 
@@ -76,7 +87,7 @@ static const struct capture_file *program(const struct captures *captures, struc
 			out->entry = header.e_entry + (header.e_type == ET_DYN ? maps[i].start : 0);
 			find_block(value_machine_memory(m), maps[i].start, &header, out);
 		}
-		if (is_fresh(&files[maps[i].file]))
+		if (!against(&files[maps[i].file]))
 			out->path = files[maps[i].file].path;
 		return &files[maps[i].file];
 	}
