@@ -23,19 +23,16 @@ struct side {
 	uint64_t *words;
 	size_t n_words, room_words;
 	uint64_t *table;
-	size_t bits; /* of the entries, as they would be stored */
 };
 
 struct wet_stream {
 	enum wet_predictor predictor;
 	unsigned context;    /* values that a prediction looks at, or entries of a table of lasts */
 	unsigned table_bits; /* of FCM's tables */
-	unsigned window;     /* values that stand uncompressed */
 	size_t length;
-	size_t position; /* of the cursor: values of the stream on its left */
-	uint64_t *ring;	 /* the window: ring[(first + i) % window] is its value i from the left */
-	unsigned first;
-	struct side side[2]; /* left, right */
+	size_t position;		      /* of the cursor: values of the stream on its left */
+	uint64_t window[WET_CONTEXT_MAX + 1]; /* what stands uncompressed, from the left */
+	struct side side[2];		      /* left, right */
 };
 
 /* --- entries --------------------------------------------------------------------------------- */
@@ -53,7 +50,7 @@ static bool grow(void *list, size_t *room, size_t n, size_t size)
 	return true;
 }
 
-static bool put_bit(struct side *s, bool hit)
+static bool more_room(struct side *s)
 {
 	size_t words = s->room / 64;
 	if (s->n == s->room) {
@@ -61,21 +58,24 @@ static bool put_bit(struct side *s, bool hit)
 			return false;
 		s->room = words * 64;
 	}
-	uint64_t bit = (uint64_t)1 << s->n % 64;
-	s->hits[s->n / 64] = (s->hits[s->n / 64] & ~bit) | (hit ? bit : 0);
-	s->n++;
-	return true;
+	return grow(&s->words, &s->room_words, s->n_words, sizeof(*s->words));
 }
 
-static bool put_word(struct side *s, uint64_t word)
+/* An entry: whether it is a hit, and @word, which is kept if @with_word. */
+static inline bool put_entry(struct side *s, bool hit, bool with_word, uint64_t word)
 {
-	if (!grow(&s->words, &s->room_words, s->n_words, sizeof(*s->words)))
+	if ((s->n == s->room || s->n_words == s->room_words) && !more_room(s))
 		return false;
-	s->words[s->n_words++] = word;
+	uint64_t bits = s->n % 64 ? s->hits[s->n / 64] : 0;
+	bits &= ((uint64_t)1 << s->n % 64) - 1;
+	s->hits[s->n / 64] = bits | (uint64_t)hit << s->n % 64;
+	s->n++;
+	s->words[s->n_words] = word;
+	s->n_words += with_word;
 	return true;
 }
 
-static bool take_bit(struct side *s)
+static inline bool take_bit(struct side *s)
 {
 	s->n--;
 	return s->hits[s->n / 64] >> s->n % 64 & 1;
@@ -92,161 +92,199 @@ static size_t word_bits(uint64_t word)
 
 /* --- predictors ------------------------------------------------------------------------------ */
 
-/* Value @i of the context of @right's side, the nearest to the value that is predicted first. */
-static uint64_t near(const struct wet_stream *w, bool right, unsigned i)
+/* A stream's own predictor and context, as constants where a step is made for them. */
+struct how {
+	enum wet_predictor predictor;
+	unsigned context;
+};
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS bool is_fcm(enum wet_predictor predictor)
 {
-	unsigned at = right ? w->window - 1 - i : i;
-	return w->ring[(w->first + at) % w->window];
+	return predictor == WET_FCM || predictor == WET_DFCM;
 }
 
-static size_t hash(const struct wet_stream *w, bool right)
+/* Values that stand uncompressed. */
+ALWAYS unsigned window_of(struct how how)
+{
+	return how.predictor == WET_DFCM  ? how.context + 1
+	       : how.predictor == WET_FCM ? how.context
+					  : 1;
+}
+
+/* Value @i of the context of @right's side, the nearest to the value that is predicted first. */
+ALWAYS uint64_t near(const struct wet_stream *w, struct how how, bool right, unsigned i)
+{
+	return w->window[right ? window_of(how) - 1 - i : i];
+}
+
+ALWAYS size_t hash(const struct wet_stream *w, struct how how, bool right)
 {
 	uint64_t h = 0;
-	for (unsigned i = 0; i < w->context; i++) {
-		uint64_t v = near(w, right, i);
-		if (w->predictor == WET_DFCM)
-			v -= near(w, right, i + 1);
+	for (unsigned i = 0; i < how.context; i++) {
+		uint64_t v = near(w, how, right, i);
+		if (how.predictor == WET_DFCM)
+			v -= near(w, how, right, i + 1);
 		h = (h ^ v) * 0x9e3779b97f4a7c15;
 		h ^= h >> 32;
 	}
 	return h >> (64 - w->table_bits);
 }
 
-/* What a prediction is added to: 0, or the neighbour. */
-static uint64_t base(const struct wet_stream *w, bool right)
-{
-	return w->predictor == WET_DFCM || w->predictor == WET_STRIDE ? near(w, right, 0) : 0;
-}
-
-static bool is_fcm(const struct wet_stream *w)
-{
-	return w->predictor == WET_FCM || w->predictor == WET_DFCM;
-}
-
 /* FCM: one entry that the context chooses. */
-static bool push_fcm(struct wet_stream *w, bool right, uint64_t v)
+ALWAYS bool push_fcm(struct wet_stream *w, struct how how, bool right, uint64_t v)
 {
 	struct side *s = &w->side[right];
-	uint64_t *entry = &s->table[hash(w, right)];
-	bool hit = *entry == v;
-	if (!put_bit(s, hit) || (!hit && !put_word(s, *entry)))
-		return false;
-	s->bits += 1 + (hit ? 0 : word_bits(*entry));
+	uint64_t *entry = &s->table[hash(w, how, right)], held = *entry;
 	*entry = v;
-	return true;
+	return put_entry(s, held == v, held != v, held);
 }
 
-static uint64_t pop_fcm(struct wet_stream *w, bool right)
+ALWAYS uint64_t pop_fcm(struct wet_stream *w, struct how how, bool right)
 {
 	struct side *s = &w->side[right];
-	uint64_t *entry = &s->table[hash(w, right)], v = *entry;
+	uint64_t *entry = &s->table[hash(w, how, right)], v = *entry;
 	bool hit = take_bit(s);
-	if (!hit)
-		*entry = s->words[--s->n_words];
-	s->bits -= 1 + (hit ? 0 : word_bits(*entry));
+	s->n_words -= !hit;
+	*entry = hit ? v : s->words[s->n_words];
 	return v;
 }
 
-/* Last n: the table is a list of the last values, the newest first, and one table serves both
- * sides. A hit at index k moves that value to the front; its entry is k. A miss puts the value in
- * front, and its entry is the value that falls out at the end. Both are undone from what the entry
- * says, because the value in front is the one that was pushed. */
-static bool push_last(struct wet_stream *w, bool right, uint64_t v)
+/* Last n: the table is a list of the last values, the newest first. A hit at index k moves that
+ * value to the front; its entry is k. A miss puts the value in front, and its entry is the value
+ * that falls out at the end. Both are undone from what the entry says, because the value in front
+ * is the one that was pushed. */
+ALWAYS bool push_last(struct wet_stream *w, struct how how, bool right, uint64_t v)
 {
-	struct side *s = &w->side[right];
-	uint64_t *table = s->table;
-	unsigned k = 0, n = w->context;
-	while (k < n && table[k] != v)
-		k++;
-	bool hit = k < n;
-	uint64_t word = hit ? k : table[n - 1];
-	if (!put_bit(s, hit) || !put_word(s, word))
-		return false;
-	memmove(table + 1, table, (hit ? k : n - 1) * sizeof(*table));
-	table[0] = v;
-	s->bits += 1 + (hit ? n > 4 ? 3 : n > 2 ? 2 : n > 1 ? 1 : 0 : word_bits(word));
-	return true;
+	uint64_t *table = w->side[right].table, front = v, word = 0;
+	bool hit = false;
+	for (unsigned k = 0; k < how.context && !hit; k++) {
+		uint64_t held = table[k];
+		table[k] = front;
+		front = held;
+		hit = held == v;
+		word = hit ? k : held;
+	}
+	return put_entry(&w->side[right], hit, true, word);
 }
 
-static uint64_t pop_last(struct wet_stream *w, bool right)
+ALWAYS uint64_t pop_last(struct wet_stream *w, struct how how, bool right)
 {
 	struct side *s = &w->side[right];
 	uint64_t *table = s->table, v = table[0];
-	unsigned n = w->context;
 	bool hit = take_bit(s);
 	uint64_t word = s->words[--s->n_words];
-	unsigned k = hit ? word : n - 1;
-	memmove(table, table + 1, k * sizeof(*table));
+	unsigned k = hit ? (unsigned)word : how.context - 1;
+	for (unsigned i = 0; i < k; i++)
+		table[i] = table[i + 1];
 	table[k] = hit ? v : word;
-	s->bits -= 1 + (hit ? n > 4 ? 3 : n > 2 ? 2 : n > 1 ? 1 : 0 : word_bits(word));
 	return v;
 }
 
-/* A stride is the same number for both sides: from the left value to the right one. */
-static uint64_t relative(const struct wet_stream *w, bool right, uint64_t v)
+/* What the predictor sees of a value: of differences that to the neighbour. A stride is the same
+ * number for both sides: from the left value to the right one. */
+ALWAYS uint64_t relative(const struct wet_stream *w, struct how how, bool right, uint64_t v)
 {
-	if (w->predictor == WET_STRIDE && !right)
-		return base(w, right) - v;
-	return v - base(w, right);
+	if (how.predictor == WET_STRIDE && !right)
+		return near(w, how, right, 0) - v;
+	return how.predictor == WET_DFCM || how.predictor == WET_STRIDE ? v - near(w, how, right, 0)
+									: v;
 }
 
-static uint64_t absolute(const struct wet_stream *w, bool right, uint64_t d)
+ALWAYS uint64_t absolute(const struct wet_stream *w, struct how how, bool right, uint64_t d)
 {
-	return w->predictor == WET_STRIDE && !right ? base(w, right) - d : base(w, right) + d;
+	if (how.predictor == WET_STRIDE && !right)
+		return near(w, how, right, 0) - d;
+	return how.predictor == WET_DFCM || how.predictor == WET_STRIDE ? near(w, how, right, 0) + d
+									: d;
 }
 
-static bool push(struct wet_stream *w, bool right, uint64_t v)
+ALWAYS bool push(struct wet_stream *w, struct how how, bool right, uint64_t v)
 {
-	v = relative(w, right, v);
-	return is_fcm(w) ? push_fcm(w, right, v) : push_last(w, right, v);
+	v = relative(w, how, right, v);
+	return is_fcm(how.predictor) ? push_fcm(w, how, right, v) : push_last(w, how, right, v);
 }
 
-static uint64_t pop(struct wet_stream *w, bool right)
+ALWAYS uint64_t pop(struct wet_stream *w, struct how how, bool right)
 {
-	uint64_t v = is_fcm(w) ? pop_fcm(w, right) : pop_last(w, right);
-	return absolute(w, right, v);
+	uint64_t v = is_fcm(how.predictor) ? pop_fcm(w, how, right) : pop_last(w, how, right);
+	return absolute(w, how, right, v);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
 /* Moves the window by one to the right: @v comes in at its right end; what leaves it on the left is
  * compressed with the window as it is then. */
-static bool shift_right(struct wet_stream *w, uint64_t v)
+ALWAYS bool shift_right(struct wet_stream *w, struct how how, uint64_t v)
 {
-	uint64_t out = w->ring[w->first];
-	w->ring[w->first] = v;
-	w->first = (w->first + 1) % w->window;
-	return push(w, false, out);
+	unsigned last = window_of(how) - 1;
+	uint64_t out = w->window[0];
+	for (unsigned i = 0; i < last; i++)
+		w->window[i] = w->window[i + 1];
+	w->window[last] = v;
+	return push(w, how, false, out);
 }
 
-static bool shift_left(struct wet_stream *w, uint64_t v)
+ALWAYS bool shift_left(struct wet_stream *w, struct how how, uint64_t v)
 {
-	unsigned last = (w->first + w->window - 1) % w->window;
-	uint64_t out = w->ring[last];
-	w->ring[last] = v;
-	w->first = last;
-	return push(w, true, out);
+	unsigned last = window_of(how) - 1;
+	uint64_t out = w->window[last];
+	for (unsigned i = last; i; i--)
+		w->window[i] = w->window[i - 1];
+	w->window[0] = v;
+	return push(w, how, true, out);
 }
 
 /* The window's last value is the one on the left of the cursor: it begins over the zeros that stand
  * before the stream, the paper's extension by n values at the ends. */
+ALWAYS bool step(struct wet_stream *w, struct how how, bool on, uint64_t *value)
+{
+	if (on) {
+		*value = pop(w, how, true);
+		w->position++;
+		return shift_right(w, how, *value);
+	}
+	*value = near(w, how, true, 0);
+	w->position--;
+	return shift_left(w, how, pop(w, how, false));
+}
+
+ALWAYS bool step_of(struct wet_stream *w, enum wet_predictor predictor, bool on, uint64_t *value)
+{
+	switch (w->context) { /* those that wet_stream_choose() tries */
+	case 1:
+		return step(w, (struct how){predictor, 1}, on, value);
+	case 2:
+		return step(w, (struct how){predictor, 2}, on, value);
+	case 4:
+		return step(w, (struct how){predictor, 4}, on, value);
+	}
+	return step(w, (struct how){predictor, w->context}, on, value);
+}
+
+ALWAYS bool step_any(struct wet_stream *w, bool on, uint64_t *value)
+{
+	switch (w->predictor) {
+	case WET_FCM:
+		return step_of(w, WET_FCM, on, value);
+	case WET_DFCM:
+		return step_of(w, WET_DFCM, on, value);
+	case WET_LAST:
+		return step_of(w, WET_LAST, on, value);
+	default:
+		return step_of(w, WET_STRIDE, on, value);
+	}
+}
+
 bool wet_stream_next(struct wet_stream *w, uint64_t *value)
 {
-	if (w->position == w->length)
-		return false;
-	*value = pop(w, true);
-	w->position++;
-	return shift_right(w, *value);
+	return w->position < w->length && step_any(w, true, value);
 }
 
 bool wet_stream_previous(struct wet_stream *w, uint64_t *value)
 {
-	if (!w->position)
-		return false;
-	*value = near(w, true, 0);
-	w->position--;
-	uint64_t v = pop(w, false);
-	return shift_left(w, v);
+	return w->position && step_any(w, false, value);
 }
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -260,7 +298,6 @@ void wet_stream_free(struct wet_stream *w)
 		free(w->side[i].words);
 		free(w->side[i].table);
 	}
-	free(w->ring);
 	free(w);
 }
 
@@ -273,16 +310,14 @@ struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context
 	w->predictor = predictor;
 	w->context = context;
 	w->table_bits = table_bits;
-	bool fcm = is_fcm(w);
-	w->window = predictor == WET_DFCM ? context + 1 : fcm ? context : 1;
-	w->ring = calloc(w->window, sizeof(*w->ring));
-	size_t entries = fcm ? (size_t)1 << table_bits : context;
+	const struct how how = {predictor, context};
+	size_t entries = is_fcm(predictor) ? (size_t)1 << table_bits : context;
 	w->side[0].table = calloc(entries, sizeof(uint64_t));
 	w->side[1].table = calloc(entries, sizeof(uint64_t));
-	bool fine = w->ring && w->side[0].table && w->side[1].table;
+	bool fine = w->side[0].table && w->side[1].table;
 	/* Walked once to its end, as if each value came from nowhere; then back to the start. */
 	for (size_t i = 0; fine && i < n; i++)
-		fine = shift_right(w, values[i]);
+		fine = shift_right(w, how, values[i]);
 	w->length = w->position = n;
 	uint64_t v;
 	while (fine && w->position)
@@ -345,7 +380,8 @@ void wet_stream_save(const struct wet_stream *w, struct bytes *to)
 {
 	const struct side *s = &w->side[1];
 	uint8_t head[2] = {(uint8_t)w->context, (uint8_t)w->table_bits}, pair = 0;
-	size_t entries = is_fcm(w) ? (size_t)1 << w->table_bits : w->context, used = 0, last = 0;
+	size_t entries = is_fcm(w->predictor) ? (size_t)1 << w->table_bits : w->context, used = 0,
+	       last = 0;
 	bytes_put(to, head, sizeof(head));
 	bytes_put(to, s->hits, (s->n + 7) / 8);
 	bytes_put_varint(to, s->n_words);
@@ -383,8 +419,9 @@ static bool load_words(struct side *s, struct cursor *in)
 			return false;
 		memcpy(&word, in->at, len);
 		in->at += len;
-		if (!put_word(s, word))
+		if (!grow(&s->words, &s->room_words, s->n_words, sizeof(*s->words)))
 			return false;
+		s->words[s->n_words++] = word;
 	}
 	return true;
 }
@@ -413,10 +450,11 @@ static bool is_sound(const struct wet_stream *w)
 	for (size_t i = 0; i < s->n; i++) {
 		bool hit = s->hits[i / 64] >> i % 64 & 1;
 		misses += !hit;
-		if (!is_fcm(w) && (s->n_words != s->n || (hit && s->words[i] >= w->context)))
+		if (!is_fcm(w->predictor) &&
+		    (s->n_words != s->n || (hit && s->words[i] >= w->context)))
 			return false;
 	}
-	return !is_fcm(w) || misses == s->n_words;
+	return !is_fcm(w->predictor) || misses == s->n_words;
 }
 
 int wet_stream_load(enum wet_predictor predictor, uint64_t n, const uint8_t *bytes, size_t len,
@@ -442,7 +480,8 @@ int wet_stream_load(enum wet_predictor predictor, uint64_t n, const uint8_t *byt
 	memcpy(s->hits, in.at, (n + 7) / 8);
 	in.at += (n + 7) / 8;
 	w->length = n;
-	if (!load_words(s, &in) || !load_table(s, is_fcm(w) ? (size_t)1 << bits : context, &in) ||
+	if (!load_words(s, &in) ||
+	    !load_table(s, is_fcm(w->predictor) ? (size_t)1 << bits : context, &in) ||
 	    !is_sound(w)) {
 		wet_stream_free(w);
 		return -EBADMSG;
@@ -466,18 +505,31 @@ size_t wet_stream_position(const struct wet_stream *w)
 /* A value that was a miss stands in a table until another one takes its place. */
 static size_t bits_of_table(const struct wet_stream *w, const struct side *s)
 {
-	size_t entries = is_fcm(w) ? (size_t)1 << w->table_bits : w->context, bits = 0;
+	size_t entries = is_fcm(w->predictor) ? (size_t)1 << w->table_bits : w->context, bits = 0;
 	for (size_t i = 0; i < entries; i++)
 		if (s->table[i])
-			bits += word_bits(s->table[i]) + (is_fcm(w) ? w->table_bits : 0);
+			bits += word_bits(s->table[i]) + (is_fcm(w->predictor) ? w->table_bits : 0);
+	return bits;
+}
+
+/* Of the entries, as they would be stored: a bit each; of a miss its word, and of a hit in a table
+ * of several lasts its index. */
+static size_t bits_of_entries(const struct wet_stream *w, const struct side *s)
+{
+	unsigned n = w->context, index = n > 4 ? 3 : n > 2 ? 2 : n > 1 ? 1 : 0;
+	size_t bits = s->n;
+	for (size_t i = 0; i < s->n_words; i++) {
+		bool hit = !is_fcm(w->predictor) && s->hits[i / 64] >> i % 64 & 1;
+		bits += hit ? index : word_bits(s->words[i]);
+	}
 	return bits;
 }
 
 size_t wet_stream_bits(const struct wet_stream *w)
 {
-	size_t bits = 64 * w->window + 8;
+	size_t bits = 64 * window_of((struct how){w->predictor, w->context}) + 8;
 	for (int i = 0; i < 2; i++)
-		bits += w->side[i].bits + bits_of_table(w, &w->side[i]);
+		bits += bits_of_entries(w, &w->side[i]) + bits_of_table(w, &w->side[i]);
 	return bits;
 }
 
