@@ -63,6 +63,10 @@ struct value_trace {
 	size_t max_blocks, max_addresses, max_results;
 };
 
+/* Room for so many, of each. False: out of memory, and there is nothing to free. */
+bool value_trace_init(struct value_trace *trace, size_t blocks, size_t addresses, size_t results);
+void value_trace_deinit(struct value_trace *trace);
+
 struct value_machine;
 
 /* Whose code it is. Only that of one side is executed at a time: control that comes to the other

@@ -21,28 +21,16 @@ void value_writes_free(struct library_writes *w)
 {
 	if (!w)
 		return;
-	free(w->trace.blocks);
-	free(w->trace.addresses);
-	free(w->trace.results);
+	value_trace_deinit(&w->trace);
 	free(w);
 }
 
 static struct library_writes *writes_new(void)
 {
 	struct library_writes *w = calloc(1, sizeof(*w));
-	if (!w)
-		return NULL;
-	w->trace = (struct value_trace){
-		.blocks = malloc(BLOCKS * sizeof(*w->trace.blocks)),
-		.addresses = malloc(VALUES * sizeof(*w->trace.addresses)),
-		.results = malloc(VALUES * sizeof(*w->trace.results)),
-		.max_blocks = BLOCKS,
-		.max_addresses = VALUES,
-		.max_results = VALUES,
-	};
-	if (w->trace.blocks && w->trace.addresses && w->trace.results)
+	if (w && value_trace_init(&w->trace, BLOCKS, VALUES, VALUES))
 		return w;
-	value_writes_free(w);
+	free(w);
 	return NULL;
 }
 

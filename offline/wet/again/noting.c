@@ -64,15 +64,10 @@ struct noting *noting_new(const struct noting_watch *watch)
 		return NULL;
 	n->watch = *watch;
 	n->second = again_processor_new(AGAIN_TRANSLATED_MAX);
-	n->trace = (struct value_trace){.blocks = malloc(RESULTS * sizeof(uint32_t)),
-					.addresses = malloc(RESULTS * sizeof(uint64_t)),
-					.results = malloc(RESULTS * sizeof(uint64_t)),
-					.max_blocks = RESULTS,
-					.max_addresses = RESULTS,
-					.max_results = RESULTS};
+	bool traces = value_trace_init(&n->trace, RESULTS, RESULTS, RESULTS);
 	n->n_slots = 1 << 12;
 	n->pages = calloc(n->n_slots, sizeof(struct page *));
-	if (n->second && n->trace.blocks && n->trace.addresses && n->trace.results && n->pages)
+	if (n->second && traces && n->pages)
 		return n;
 	noting_free(n);
 	return NULL;
@@ -113,9 +108,7 @@ void noting_free(struct noting *n)
 		free((void *)n->done.at[i].at);
 	VEC_FREE(&n->done);
 	again_processor_free(n->second);
-	free(n->trace.blocks);
-	free(n->trace.addresses);
-	free(n->trace.results);
+	value_trace_deinit(&n->trace);
 	free(n);
 }
 

@@ -17,20 +17,12 @@ enum { BLOCKS = 1 << 16, ADDRESSES = 1 << 18, RESULTS = 1 << 19 };
 int gdb_history_init(struct gdb_history *h)
 {
 	memset(h, 0, sizeof(*h));
-	h->trace.blocks = calloc(BLOCKS, sizeof(*h->trace.blocks));
-	h->trace.addresses = calloc(ADDRESSES, sizeof(*h->trace.addresses));
-	h->trace.results = calloc(RESULTS, sizeof(*h->trace.results));
-	h->trace.max_blocks = BLOCKS;
-	h->trace.max_addresses = ADDRESSES;
-	h->trace.max_results = RESULTS;
-	return h->trace.blocks && h->trace.addresses && h->trace.results ? 0 : -ENOMEM;
+	return value_trace_init(&h->trace, BLOCKS, ADDRESSES, RESULTS) ? 0 : -ENOMEM;
 }
 
 void gdb_history_deinit(struct gdb_history *h)
 {
-	free(h->trace.blocks);
-	free(h->trace.addresses);
-	free(h->trace.results);
+	value_trace_deinit(&h->trace);
 	free(h->watches);
 	memset(h, 0, sizeof(*h));
 }

@@ -166,19 +166,6 @@ static void take_block(struct finder *f, const struct value_block *b)
 		push_frame(f, last->ip + last->len, false);
 }
 
-static bool make_trace(struct value_trace *t)
-{
-	*t = (struct value_trace){
-		.blocks = malloc(BLOCKS * sizeof(*t->blocks)),
-		.addresses = malloc(VALUES * sizeof(*t->addresses)),
-		.results = malloc(VALUES * sizeof(*t->results)),
-		.max_blocks = BLOCKS,
-		.max_addresses = VALUES,
-		.max_results = VALUES,
-	};
-	return t->blocks && t->addresses && t->results;
-}
-
 static void take_trace(struct finder *f)
 {
 	while (f->done < f->trace.n_blocks && !f->err)
@@ -222,7 +209,7 @@ int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_
 	struct finder f = {.ips = ips, .n_ips = n_ips, .max = max, .out = out};
 	*out = (struct value_instances){.stop = VALUE_REPLAY_TRACE_FULL};
 	f.machine = value_run_machine(run);
-	if (!make_trace(&f.trace))
+	if (!value_trace_init(&f.trace, BLOCKS, VALUES, VALUES))
 		f.err = -ENOMEM;
 	value_run_crossings(run, crossing, &f);
 	while (!f.err && out->stop == VALUE_REPLAY_TRACE_FULL) {
@@ -235,9 +222,7 @@ int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_
 	out->end = value_run_count(run);
 	if (out->stop == VALUE_REPLAY_NO_MEMORY)
 		f.err = -ENOMEM;
-	free(f.trace.blocks);
-	free(f.trace.addresses);
-	free(f.trace.results);
+	value_trace_deinit(&f.trace);
 	VEC_FREE(&f.frames);
 	free(f.first);
 	if (f.err)

@@ -181,16 +181,8 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 
 static bool make(struct counting *c)
 {
-	c->trace = (struct value_trace){
-		.blocks = malloc(BLOCKS * sizeof(*c->trace.blocks)),
-		.addresses = malloc(VALUES * sizeof(*c->trace.addresses)),
-		.results = malloc(VALUES * sizeof(*c->trace.results)),
-		.max_blocks = BLOCKS,
-		.max_addresses = VALUES,
-		.max_results = VALUES,
-	};
 	c->misses = misses_new(take_event, c);
-	return c->trace.blocks && c->trace.addresses && c->trace.results && c->misses;
+	return value_trace_init(&c->trace, BLOCKS, VALUES, VALUES) && c->misses;
 }
 
 static void unmake(struct counting *c)
@@ -201,9 +193,7 @@ static void unmake(struct counting *c)
 	}
 	VEC_FREE(&c->blocks);
 	free(c->slots);
-	free(c->trace.blocks);
-	free(c->trace.addresses);
-	free(c->trace.results);
+	value_trace_deinit(&c->trace);
 	misses_free(c->misses);
 }
 

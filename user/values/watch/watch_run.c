@@ -274,17 +274,9 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 int watch_run_collect(struct watch_run *w)
 {
 	struct value_trace *t = &w->trace;
-	*t = (struct value_trace){
-		.blocks = malloc(BLOCKS * sizeof(*t->blocks)),
-		.addresses = malloc(VALUES * sizeof(*t->addresses)),
-		.results = malloc(VALUES * sizeof(*t->results)),
-		.max_blocks = BLOCKS,
-		.max_addresses = VALUES,
-		.max_results = VALUES,
-	};
 	enum value_replay_stop stop = VALUE_REPLAY_TRACE_FULL;
 
-	if (!t->blocks || !t->addresses || !t->results)
+	if (!value_trace_init(t, BLOCKS, VALUES, VALUES))
 		w->found.err = -ENOMEM;
 	if (!w->found.err && w->found.what->kind == WATCHED_LOCAL)
 		w->found.err = watch_locals_init(&w->locals, &w->found);
@@ -315,9 +307,6 @@ void watch_run_deinit(struct watch_run *w)
 	watch_locals_deinit(&w->locals);
 	watch_found_deinit(&w->found);
 	free(w->fixed.bytes);
-	free(w->trace.blocks);
-	free(w->trace.addresses);
-	free(w->trace.results);
+	value_trace_deinit(&w->trace);
 	w->fixed.bytes = NULL;
-	w->trace = (struct value_trace){0};
 }
