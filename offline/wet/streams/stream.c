@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* stream.c: bidirectional predictors. Each side is a stack of entries: bits of hits, and the words
- * of misses; the entry next to the window is on top of both. Pushing an entry compresses a value;
+/* stream.c: bidirectional predictors. Each side is a stack of entries, and of words of those that
+ * are misses; the entry next to the window is on top of both. Pushing an entry compresses a value;
  * popping one undoes exactly that push, the table's change with it:
  *
- *   push v:  p = prediction; hit: bit 1; else bit 0, and word p (the table then holds v)
- *   pop:     p = prediction = v; bit 1: done; else the table holds the word again
+ *   push v:  p = prediction; hit: a hit; else a miss, and word p (the table then holds v)
+ *   pop:     p = prediction = v; a hit: done; else the table holds the word again
  *
  * The window's neighbours are the context, the nearest first, whichever side it is.
  */
@@ -14,18 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_BITS_MAX = 16 };
+enum { TABLE_BITS_MAX = 16, ENTRY_BITS = 4, PER_WORD = 64 / ENTRY_BITS };
+_Static_assert(WET_CONTEXT_MAX < 1 << ENTRY_BITS, "an index stands in an entry");
 
 /* Entries of one side. */
 struct side {
-	uint64_t *hits; /* a bit each */
-	size_t n, room; /* entries; bits that @hits has room for */
-	uint64_t *words;
+	uint64_t *entries; /* of ENTRY_BITS each: 0 a miss; else a hit, at index 1 less of a list */
+	size_t n, room;
+	uint64_t *words; /* of the misses; behind them is room for one */
 	size_t n_words, room_words;
 	uint64_t *table;
 };
 
+typedef bool step_fn(struct wet_stream *stream, uint64_t *value);
+
 struct wet_stream {
+	step_fn *next, *previous; /* of its predictor and context */
 	enum wet_predictor predictor;
 	unsigned context;    /* values that a prediction looks at, or entries of a table of lasts */
 	unsigned table_bits; /* of FCM's tables */
@@ -52,33 +56,40 @@ static bool grow(void *list, size_t *room, size_t n, size_t size)
 
 static bool more_room(struct side *s)
 {
-	size_t words = s->room / 64;
-	if (s->n == s->room) {
-		if (!grow(&s->hits, &words, words, sizeof(*s->hits)))
-			return false;
-		s->room = words * 64;
-	}
-	return grow(&s->words, &s->room_words, s->n_words, sizeof(*s->words));
+	size_t words = s->room / PER_WORD;
+	if (!grow(&s->entries, &words, s->n / PER_WORD, sizeof(*s->entries)))
+		return false;
+	s->room = words * PER_WORD;
+	return grow(&s->words, &s->room_words, s->n_words + 1, sizeof(*s->words));
 }
 
-/* An entry: whether it is a hit, and @word, which is kept if @with_word. */
-static inline bool put_entry(struct side *s, bool hit, bool with_word, uint64_t word)
+static inline unsigned entry_at(const struct side *s, size_t i)
 {
-	if ((s->n == s->room || s->n_words == s->room_words) && !more_room(s))
+	return s->entries[i / PER_WORD] >> i % PER_WORD * ENTRY_BITS & ((1 << ENTRY_BITS) - 1);
+}
+
+/* @word is kept of a miss. */
+static inline bool put_entry(struct side *s, unsigned entry, uint64_t word)
+{
+	if ((s->n == s->room || s->n_words + 1 >= s->room_words) && !more_room(s))
 		return false;
-	uint64_t bits = s->n % 64 ? s->hits[s->n / 64] : 0;
-	bits &= ((uint64_t)1 << s->n % 64) - 1;
-	s->hits[s->n / 64] = bits | (uint64_t)hit << s->n % 64;
+	uint64_t *in = &s->entries[s->n / PER_WORD];
+	unsigned at = s->n % PER_WORD * ENTRY_BITS;
+	*in = (*in & (((uint64_t)1 << at) - 1)) | (uint64_t)entry << at;
 	s->n++;
 	s->words[s->n_words] = word;
-	s->n_words += with_word;
+	s->n_words += !entry;
 	return true;
 }
 
-static inline bool take_bit(struct side *s)
+/* *@word is set if it is a miss: without a jump, as nobody can foresee it. */
+static inline unsigned take_entry(struct side *s, uint64_t *word)
 {
-	s->n--;
-	return s->hits[s->n / 64] >> s->n % 64 & 1;
+	unsigned entry = entry_at(s, --s->n);
+	uint64_t miss = !entry;
+	s->n_words -= miss;
+	*word ^= (*word ^ s->words[s->n_words]) & (0 - miss);
+	return entry;
 }
 
 /* How many bits a word takes in a file: its bytes, and a length of four bits. */
@@ -138,16 +149,14 @@ ALWAYS bool push_fcm(struct wet_stream *w, struct how how, bool right, uint64_t 
 	struct side *s = &w->side[right];
 	uint64_t *entry = &s->table[hash(w, how, right)], held = *entry;
 	*entry = v;
-	return put_entry(s, held == v, held != v, held);
+	return put_entry(s, held == v, held);
 }
 
 ALWAYS uint64_t pop_fcm(struct wet_stream *w, struct how how, bool right)
 {
 	struct side *s = &w->side[right];
 	uint64_t *entry = &s->table[hash(w, how, right)], v = *entry;
-	bool hit = take_bit(s);
-	s->n_words -= !hit;
-	*entry = hit ? v : s->words[s->n_words];
+	take_entry(s, entry);
 	return v;
 }
 
@@ -157,28 +166,27 @@ ALWAYS uint64_t pop_fcm(struct wet_stream *w, struct how how, bool right)
  * is the one that was pushed. */
 ALWAYS bool push_last(struct wet_stream *w, struct how how, bool right, uint64_t v)
 {
-	uint64_t *table = w->side[right].table, front = v, word = 0;
-	bool hit = false;
-	for (unsigned k = 0; k < how.context && !hit; k++) {
-		uint64_t held = table[k];
-		table[k] = front;
+	uint64_t *table = w->side[right].table, front = v, last = table[how.context - 1];
+	unsigned k = how.context;
+	for (unsigned i = how.context; i--;)
+		k = table[i] == v ? i : k;
+	/* Without jumps, as nobody can foresee them. */
+	for (unsigned i = 0; i < how.context; i++) {
+		uint64_t held = table[i];
+		table[i] = i <= k ? front : held;
 		front = held;
-		hit = held == v;
-		word = hit ? k : held;
 	}
-	return put_entry(&w->side[right], hit, true, word);
+	return put_entry(&w->side[right], k < how.context ? k + 1 : 0, last);
 }
 
 ALWAYS uint64_t pop_last(struct wet_stream *w, struct how how, bool right)
 {
 	struct side *s = &w->side[right];
-	uint64_t *table = s->table, v = table[0];
-	bool hit = take_bit(s);
-	uint64_t word = s->words[--s->n_words];
-	unsigned k = hit ? (unsigned)word : how.context - 1;
-	for (unsigned i = 0; i < k; i++)
-		table[i] = table[i + 1];
-	table[k] = hit ? v : word;
+	uint64_t *table = s->table, v = table[0], back = v;
+	unsigned entry = take_entry(s, &back), k = entry - 1 + how.context * !entry;
+	for (unsigned i = 0; i + 1 < how.context; i++)
+		table[i] = i < k ? table[i + 1] : table[i];
+	table[k] = back;
 	return v;
 }
 
@@ -250,41 +258,61 @@ ALWAYS bool step(struct wet_stream *w, struct how how, bool on, uint64_t *value)
 	return shift_left(w, how, pop(w, how, false));
 }
 
-ALWAYS bool step_of(struct wet_stream *w, enum wet_predictor predictor, bool on, uint64_t *value)
-{
-	switch (w->context) { /* those that wet_stream_choose() tries */
-	case 1:
-		return step(w, (struct how){predictor, 1}, on, value);
-	case 2:
-		return step(w, (struct how){predictor, 2}, on, value);
-	case 4:
-		return step(w, (struct how){predictor, 4}, on, value);
+/* A step for each predictor, and the contexts that wet_stream_choose() tries; the last is for any.
+ */
+#define STEPS(name, predictor, context)                                                            \
+	static bool next_##name(struct wet_stream *w, uint64_t *value)                             \
+	{                                                                                          \
+		return step(w, (struct how){predictor, context}, true, value);                     \
+	}                                                                                          \
+	static bool previous_##name(struct wet_stream *w, uint64_t *value)                         \
+	{                                                                                          \
+		return step(w, (struct how){predictor, context}, false, value);                    \
 	}
-	return step(w, (struct how){predictor, w->context}, on, value);
-}
+#define STEPS_OF(name, predictor)                                                                  \
+	STEPS(name##_1, predictor, 1)                                                              \
+	STEPS(name##_2, predictor, 2)                                                              \
+	STEPS(name##_4, predictor, 4)                                                              \
+	STEPS(name##_any, predictor, w->context)
+#define ROWS(name, direction)                                                                      \
+	{                                                                                          \
+		direction##_##name##_1, direction##_##name##_2, direction##_##name##_4,            \
+			direction##_##name##_any                                                   \
+	}
 
-ALWAYS bool step_any(struct wet_stream *w, bool on, uint64_t *value)
+STEPS_OF(fcm, WET_FCM)
+STEPS_OF(dfcm, WET_DFCM)
+STEPS_OF(last, WET_LAST)
+STEPS_OF(stride, WET_STRIDE)
+
+static step_fn *const next_steps[WET_PREDICTORS][4] = {
+	[WET_FCM] = ROWS(fcm, next),
+	[WET_DFCM] = ROWS(dfcm, next),
+	[WET_LAST] = ROWS(last, next),
+	[WET_STRIDE] = ROWS(stride, next),
+};
+static step_fn *const previous_steps[WET_PREDICTORS][4] = {
+	[WET_FCM] = ROWS(fcm, previous),
+	[WET_DFCM] = ROWS(dfcm, previous),
+	[WET_LAST] = ROWS(last, previous),
+	[WET_STRIDE] = ROWS(stride, previous),
+};
+
+static void choose_steps(struct wet_stream *w)
 {
-	switch (w->predictor) {
-	case WET_FCM:
-		return step_of(w, WET_FCM, on, value);
-	case WET_DFCM:
-		return step_of(w, WET_DFCM, on, value);
-	case WET_LAST:
-		return step_of(w, WET_LAST, on, value);
-	default:
-		return step_of(w, WET_STRIDE, on, value);
-	}
+	unsigned c = w->context, row = c == 1 ? 0 : c == 2 ? 1 : c == 4 ? 2 : 3;
+	w->next = next_steps[w->predictor][row];
+	w->previous = previous_steps[w->predictor][row];
 }
 
 bool wet_stream_next(struct wet_stream *w, uint64_t *value)
 {
-	return w->position < w->length && step_any(w, true, value);
+	return w->position < w->length && w->next(w, value);
 }
 
 bool wet_stream_previous(struct wet_stream *w, uint64_t *value)
 {
-	return w->position && step_any(w, false, value);
+	return w->position && w->previous(w, value);
 }
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -294,7 +322,7 @@ void wet_stream_free(struct wet_stream *w)
 	if (!w)
 		return;
 	for (int i = 0; i < 2; i++) {
-		free(w->side[i].hits);
+		free(w->side[i].entries);
 		free(w->side[i].words);
 		free(w->side[i].table);
 	}
@@ -311,6 +339,7 @@ struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context
 	w->context = context;
 	w->table_bits = table_bits;
 	const struct how how = {predictor, context};
+	choose_steps(w);
 	size_t entries = is_fcm(predictor) ? (size_t)1 << table_bits : context;
 	w->side[0].table = calloc(entries, sizeof(uint64_t));
 	w->side[1].table = calloc(entries, sizeof(uint64_t));
@@ -373,27 +402,61 @@ struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t tria
 
 /* --- as bytes: all of it is in the right side then -------------------------------------------- */
 
+/* Whether entry @i has a word when it is stored, and which: of a miss its own, of a hit in a list
+ * of lasts its index. *@misses: how many there were before. */
+static bool stored_word(const struct wet_stream *w, const struct side *s, size_t i, size_t *misses,
+			uint64_t *word)
+{
+	unsigned entry = entry_at(s, i);
+	*word = entry ? entry - 1 : s->words[(*misses)++];
+	return !entry || !is_fcm(w->predictor);
+}
+
+static void save_hits(const struct side *s, struct bytes *to)
+{
+	uint8_t byte = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		byte |= (uint8_t)(!!entry_at(s, i) << i % 8);
+		if (i % 8 == 7 || i + 1 == s->n) {
+			bytes_put(to, &byte, 1);
+			byte = 0;
+		}
+	}
+}
+
+static void save_words(const struct wet_stream *w, const struct side *s, struct bytes *to)
+{
+	size_t n = is_fcm(w->predictor) ? s->n_words : s->n, misses = 0, k = 0;
+	uint8_t pair = 0;
+	uint64_t word;
+	bytes_put_varint(to, n);
+	for (size_t i = 0; i < s->n; i++) {
+		if (!stored_word(w, s, i, &misses, &word))
+			continue;
+		pair |= (uint8_t)((word_bits(word) - 4) / 8 << 4 * (k % 2));
+		if (k++ % 2 || k == n) {
+			bytes_put(to, &pair, 1);
+			pair = 0;
+		}
+	}
+	misses = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (stored_word(w, s, i, &misses, &word))
+			bytes_put(to, &word, (word_bits(word) - 4) / 8);
+}
+
 /* context, bits of tables; hits, a bit each; how many words, their lengths in bytes, two in a byte,
  * and the words; how many entries of the table are not 0, and of each how many are in between, and
  * its value. */
 void wet_stream_save(const struct wet_stream *w, struct bytes *to)
 {
 	const struct side *s = &w->side[1];
-	uint8_t head[2] = {(uint8_t)w->context, (uint8_t)w->table_bits}, pair = 0;
+	uint8_t head[2] = {(uint8_t)w->context, (uint8_t)w->table_bits};
 	size_t entries = is_fcm(w->predictor) ? (size_t)1 << w->table_bits : w->context, used = 0,
 	       last = 0;
 	bytes_put(to, head, sizeof(head));
-	bytes_put(to, s->hits, (s->n + 7) / 8);
-	bytes_put_varint(to, s->n_words);
-	for (size_t i = 0; i < s->n_words; i++) {
-		pair |= (uint8_t)((word_bits(s->words[i]) - 4) / 8 << 4 * (i % 2));
-		if (i % 2 || i + 1 == s->n_words) {
-			bytes_put(to, &pair, 1);
-			pair = 0;
-		}
-	}
-	for (size_t i = 0; i < s->n_words; i++)
-		bytes_put(to, &s->words[i], (word_bits(s->words[i]) - 4) / 8);
+	save_hits(s, to);
+	save_words(w, s, to);
 	for (size_t i = 0; i < entries; i++)
 		used += s->table[i] != 0;
 	bytes_put_varint(to, used);
@@ -405,25 +468,34 @@ void wet_stream_save(const struct wet_stream *w, struct bytes *to)
 		}
 }
 
-static bool load_words(struct side *s, struct cursor *in)
+/* @n entries by their bits of @hits, and the words at @in: each has one, but for hits of FCM, and
+ * that of a hit is an index. */
+static int load_entries(const struct wet_stream *w, struct side *s, uint64_t n, const uint8_t *hits,
+			struct cursor *in)
 {
-	uint64_t n;
-	if (!cursor_varint(in, &n) || n > s->n || (n + 1) / 2 > (uint64_t)(in->end - in->at))
-		return false;
+	uint64_t n_words, k = 0;
+	if (!cursor_varint(in, &n_words) || n_words > n ||
+	    (n_words + 1) / 2 > (uint64_t)(in->end - in->at))
+		return -EBADMSG;
 	const uint8_t *lengths = in->at;
-	in->at += (n + 1) / 2;
+	in->at += (n_words + 1) / 2;
 	for (uint64_t i = 0; i < n; i++) {
-		unsigned len = lengths[i / 2] >> 4 * (i % 2) & 15;
+		bool hit = hits[i / 8] >> i % 8 & 1;
 		uint64_t word = 0;
-		if (len > 8 || len > (uint64_t)(in->end - in->at))
-			return false;
-		memcpy(&word, in->at, len);
-		in->at += len;
-		if (!grow(&s->words, &s->room_words, s->n_words, sizeof(*s->words)))
-			return false;
-		s->words[s->n_words++] = word;
+		if (!hit || !is_fcm(w->predictor)) {
+			unsigned len = k < n_words ? lengths[k / 2] >> 4 * (k % 2) & 15 : 9;
+			if (len > 8 || len > (uint64_t)(in->end - in->at))
+				return -EBADMSG;
+			memcpy(&word, in->at, len);
+			in->at += len;
+			k++;
+		}
+		if (hit && word >= w->context)
+			return -EBADMSG;
+		if (!put_entry(s, hit ? (unsigned)word + 1 : 0, word))
+			return -ENOMEM;
 	}
-	return true;
+	return k == n_words ? 0 : -EBADMSG;
 }
 
 static bool load_table(struct side *s, size_t entries, struct cursor *in)
@@ -441,22 +513,6 @@ static bool load_table(struct side *s, size_t entries, struct cursor *in)
 	return in->at == in->end;
 }
 
-/* Whether each entry can be popped: of FCM a miss has a word, of the others each has one, which of
- * a hit is a place in the table. */
-static bool is_sound(const struct wet_stream *w)
-{
-	const struct side *s = &w->side[1];
-	size_t misses = 0;
-	for (size_t i = 0; i < s->n; i++) {
-		bool hit = s->hits[i / 64] >> i % 64 & 1;
-		misses += !hit;
-		if (!is_fcm(w->predictor) &&
-		    (s->n_words != s->n || (hit && s->words[i] >= w->context)))
-			return false;
-	}
-	return !is_fcm(w->predictor) || misses == s->n_words;
-}
-
 int wet_stream_load(enum wet_predictor predictor, uint64_t n, const uint8_t *bytes, size_t len,
 		    struct wet_stream **out)
 {
@@ -470,21 +526,15 @@ int wet_stream_load(enum wet_predictor predictor, uint64_t n, const uint8_t *byt
 	if (!w)
 		return -ENOMEM;
 	struct side *s = &w->side[1];
-	s->hits = calloc(n / 64 + 1, sizeof(*s->hits));
-	if (!s->hits) {
-		wet_stream_free(w);
-		return -ENOMEM;
-	}
-	s->room = 64 * (n / 64 + 1);
-	s->n = n;
-	memcpy(s->hits, in.at, (n + 7) / 8);
+	const uint8_t *hits = in.at;
 	in.at += (n + 7) / 8;
 	w->length = n;
-	if (!load_words(s, &in) ||
-	    !load_table(s, is_fcm(w->predictor) ? (size_t)1 << bits : context, &in) ||
-	    !is_sound(w)) {
+	int err = load_entries(w, s, n, hits, &in);
+	if (!err && !load_table(s, is_fcm(predictor) ? (size_t)1 << bits : context, &in))
+		err = -EBADMSG;
+	if (err) {
 		wet_stream_free(w);
-		return -EBADMSG;
+		return err;
 	}
 	*out = w;
 	return 0;
@@ -517,11 +567,11 @@ static size_t bits_of_table(const struct wet_stream *w, const struct side *s)
 static size_t bits_of_entries(const struct wet_stream *w, const struct side *s)
 {
 	unsigned n = w->context, index = n > 4 ? 3 : n > 2 ? 2 : n > 1 ? 1 : 0;
-	size_t bits = s->n;
-	for (size_t i = 0; i < s->n_words; i++) {
-		bool hit = !is_fcm(w->predictor) && s->hits[i / 64] >> i % 64 & 1;
-		bits += hit ? index : word_bits(s->words[i]);
-	}
+	size_t bits = s->n, misses = 0;
+	uint64_t word;
+	for (size_t i = 0; i < s->n; i++)
+		if (stored_word(w, s, i, &misses, &word))
+			bits += entry_at(s, i) ? index : word_bits(word);
 	return bits;
 }
 
@@ -548,6 +598,5 @@ uint64_t wet_stream_table(const struct wet_stream *w, bool right, size_t index)
 bool wet_stream_hit(const struct wet_stream *w, bool right, size_t distance)
 {
 	const struct side *s = &w->side[right];
-	size_t at = s->n - 1 - distance;
-	return s->hits[at / 64] >> at % 64 & 1;
+	return entry_at(s, s->n - 1 - distance);
 }
