@@ -25,8 +25,7 @@ static uint32_t decision_at(const struct parser *p, uint64_t ret, const struct p
 	return notes->bottom_decision;
 }
 
-/* The frame of what call @node, of the frame @f, has called; false: it need not be one of ours. */
-static bool callee_of(const struct parser *p, const struct frame *f, uint32_t node,
+bool parser_callee_of(const struct parser *p, const struct frame *f, uint32_t node,
 		      struct frame *callee)
 {
 	const struct pugmark_plan_node *n = node_at(p, f->module, node);
@@ -82,7 +81,7 @@ static bool find_behind(const struct parser *p, struct behind *b)
 		b->passed = PUGMARK_POINT_NODE(at.next);
 		b->frames[0].node = b->passed;
 		b->n = 2;
-		return callee_of(p, &b->frames[0], b->passed, &b->frames[1]);
+		return parser_callee_of(p, &b->frames[0], b->passed, &b->frames[1]);
 	}
 	b->frames[0].decision = decision_at(p, first->ret, &at);
 	return b->frames[0].decision != PUGMARK_NONE;

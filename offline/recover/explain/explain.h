@@ -214,6 +214,10 @@ void parser_open_frames(struct parser *parser, const struct pugmark_witness_even
 			uint32_t func, const struct stack_link *links, int n);
 /* bottom.c: whether frame @f is the first one of its stack, by where it returns to. */
 bool parser_is_bottom(const struct parser *parser, const struct frame *f);
+/* In *@callee the frame of what call @node, of the frame @f, has called, before anything shows;
+ * false: it need not be one of ours. */
+bool parser_callee_of(const struct parser *parser, const struct frame *f, uint32_t node,
+		      struct frame *callee);
 /* switch.c: forgets the stacks that were left and of which the event's shows that they are no more,
  * once ask_switch() has looked for the one that it goes on in, which is @c, or NULL. */
 void parser_forget_overwritten(struct parser *parser, const struct lookahead *la,

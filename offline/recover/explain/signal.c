@@ -166,14 +166,16 @@ enum commit commit_injected(struct parser *p, struct lookahead *la, const struct
 }
 
 /* Go: a signal finds the thread at the entry of what the handler before has made it go on in, which
- * no event has told yet. Opens that. */
-static bool settle_injected(struct parser *p, const struct pugmark_witness_event *e)
+ * no event has told yet. Opens that. @uncalled: only if it returns to where no call of ours does. */
+static bool settle_injected(struct parser *p, const struct pugmark_witness_event *e, bool uncalled)
 {
 	struct candidate c;
 	struct place at;
+	uint16_t module;
 	uint64_t ret;
 	if (!parser_place_at(p, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &at) ||
 	    !parser_is_entry(p, &at) || !stack_word(e, at.cfa - 8, &ret) ||
+	    (uncalled && parser_return_to(p, at.module, ret, &module) != PUGMARK_NONE) ||
 	    !is_injected(p, at.module, at.cfa, ret, &c))
 		return false;
 	uint32_t first = PUGMARK_NONE;
@@ -185,14 +187,35 @@ static bool settle_injected(struct parser *p, const struct pugmark_witness_event
 	return true;
 }
 
-/* Brings the thread to where the signal finds it, by what is open on the current stack. */
+/* Whether the thread is at the very instruction that told the last event, in the same frame. */
+static bool is_at_last_hit(const struct parser *p, const struct pugmark_witness_event *e)
+{
+	const struct hit *hit = &p->last_hit;
+	uint64_t bias;
+	if (hit->site == PUGMARK_NONE || hit->module >= p->n_modules ||
+	    hit->site >= p->plans[hit->module]->n_sites || !module_bias(p, hit->module, &bias))
+		return false;
+	const struct pugmark_plan_site *site = &p->plans[hit->module]->sites[hit->site];
+	uint64_t from = site->cfa_reg == PUGMARK_CFA_BP ? e->signal.bp : pugmark_event_sp(e);
+	int32_t off = site->cfa_reg == PUGMARK_CFA_UNKNOWN ? 0 : site->cfa_off;
+	return site->addr + bias == pugmark_event_ip(e) && from + off == hit->cfa;
+}
+
+/* Brings the thread to where the signal finds it, by what is open on the current stack. A thread
+ * that is killed while the kernel steps a copy of the instruction is put back to it, behind its
+ * event: it is where the event has brought it, unless it can also have come back in silence. */
 static enum settled settle_here(struct parser *p, const struct pugmark_witness_event *e)
 {
 	const struct settling *how;
+	bool killed = !pugmark_event_handler(e) && is_at_last_hit(p, e);
+	if (settle_injected(p, e, true))
+		return SETTLED;
 	enum settled settled =
 		settle_ask(p, e, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &how);
+	if (killed)
+		return settled ? UNSETTLED : SETTLED;
 	settle_commit(p, how);
-	return settled || !settle_injected(p, e) ? settled : SETTLED;
+	return settled || !settle_injected(p, e, false) ? settled : SETTLED;
 }
 
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)

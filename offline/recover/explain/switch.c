@@ -225,38 +225,76 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 	return COMMIT_GO_ON;
 }
 
+/* A frame that goes on, and for one on top of what a signal has interrupted: how well that is known.
+ */
+struct resumed {
+	struct frame f;
+	enum settled settled;
+};
+
+/* Of the frame @f, whose code is at the place @at: whether it is known what is next in it. Its call
+ * from further out is the cursor's, if it was @called. Where the event of the function's end has
+ * been, the frame has ended, and *@f is the caller's. Where that of a call has been, in *@ahead what
+ * is called, which is open; else its decision NONE. */
+static bool goes_on(const struct parser *p, const struct place *at, bool called,
+		    struct frame_cursor *further, struct frame *f, struct frame *ahead)
+{
+	uint8_t position;
+	uint32_t node = PUGMARK_POINT_NODE(at->next);
+	ahead->decision = PUGMARK_NONE;
+	if (at->next == PUGMARK_NONE || !(at->next & PUGMARK_POINT_PASSED))
+		return parser_stopped_at(p, at, f, &position);
+	if (node_at(p, at->module, node)->kind == PUGMARK_NODE_KIND_RETURN && called) {
+		cursor_find_frame(further);
+		*f = (struct frame){
+			.func = further->node->func,
+			.module = further->module,
+			.cfa = further->cfa,
+			.decision = pugmark_node_next(further->node),
+		};
+		return f->cfa && !(further->node->flags & PUGMARK_NODE_TAIL) &&
+		       f->decision != PUGMARK_NONE;
+	}
+	f->node = node;
+	return parser_stopped_at(p, at, f, &position) || parser_callee_of(p, f, node, ahead);
+}
+
 /* Go: what has made the frame @f, if that is no call, but a signal's handler, on top of what that
- * has interrupted (ask_injected()); then in *@out that frame. BELOW_HANDLER; BELOW_GAP: nothing
- * tells how far that frame had come; BELOW_CALL: it is no such frame. A place where the first
- * function of a stack returns to looks like that, but for what is further out: a call of ours, or
- * such a place. */
+ * has interrupted (ask_injected()); then in *@out that frame, and in *@ahead what that has called.
+ * BELOW_HANDLER; BELOW_GAP: nothing tells how far that frame had come; BELOW_CALL: it is no such
+ * frame. A place where the first function of a stack returns to looks like that, but for what is
+ * further out: a call of ours, or such a place. */
 static uint8_t interrupts(const struct parser *p, const struct pugmark_witness_event *e,
-			  const struct frame *f, struct frame *out)
+			  const struct frame *f, struct frame *out, struct frame *ahead)
 {
 	struct place at;
-	uint8_t position;
 	*out = (struct frame){.cfa = 0};
+	ahead->decision = PUGMARK_NONE;
 	if (!p->tables[f->module]->go_runtime || !f->cfa || !f->ret ||
 	    !parser_place_at(p, f->cfa, f->ret, 0, &at) || !at.cfa || at.func == PUGMARK_NONE)
 		return BELOW_CALL;
-	uint8_t boundary = parser_stopped_at(p, &at, out, &position) ? BELOW_HANDLER : BELOW_GAP;
 	struct frame_cursor further = cursor_at(p, e, at.module, at.cfa);
 	bool called = cursor_find_call(&further);
-	out->func = at.func;
-	out->module = at.module;
-	out->cfa = at.cfa;
-	out->ret = further.ret;
-	return called || parser_is_bottom(p, out) ? boundary : BELOW_CALL;
+	*out = (struct frame){
+		.func = at.func, .module = at.module, .cfa = at.cfa, .ret = further.ret};
+	if (!called && !parser_is_bottom(p, out))
+		return BELOW_CALL;
+	struct frame known = *out;
+	if (!goes_on(p, &at, called, &further, &known, ahead))
+		return BELOW_GAP;
+	*out = known;
+	return BELOW_HANDLER;
 }
 
-/* Opens @f, resumed, right inside of the frame that is innermost. */
-static void resume(struct parser *p, const struct frame *f, uint8_t boundary)
+/* Opens the frame, resumed, right inside of the one that is innermost. */
+static void resume(struct parser *p, const struct resumed *r)
 {
-	if (boundary == BELOW_HANDLER)
+	bool interrupted = r->f.boundary == BELOW_HANDLER;
+	if (interrupted)
 		p->position = parser_top(p)->node ? AT_CALL : AT_DECISION;
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, f);
-	if (parser_push_on(p, *f, boundary, PUGMARK_CAUSE_SWITCH) && boundary == BELOW_HANDLER)
-		parser_handler(p)->handler.settled = SETTLED;
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, &r->f);
+	if (parser_push_on(p, r->f, r->f.boundary, PUGMARK_CAUSE_SWITCH) && interrupted)
+		parser_handler(p)->handler.settled = r->settled;
 }
 
 /* Goes on in a context that another thread has left, or that was left before anything was known:
@@ -265,7 +303,7 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 {
 	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = 0;
-	struct frame *frames = malloc(FRAMES_MAX * sizeof(*frames));
+	struct resumed *frames = malloc(FRAMES_MAX * sizeof(*frames));
 	if (!frames) {
 		p->notes->failed = true;
 		return COMMIT_FAILED;
@@ -278,12 +316,17 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 	struct frame_cursor at = cursor_at(p, e, e->module, pugmark_event_cfa(e));
 	for (; n < FRAMES_MAX; n++) {
 		bool called = cursor_find_call(&at);
+		struct frame *in = &frames[n].f, ahead;
 		f.ret = at.ret;
-		frames[n] = f;
+		frames[n] = (struct resumed){f, SETTLED};
 		if (!called) {
-			frames[n].boundary = interrupts(p, e, &frames[n], &f);
-			if (frames[n].boundary == BELOW_CALL)
+			in->boundary = interrupts(p, e, in, &f, &ahead);
+			if (in->boundary == BELOW_CALL)
 				break;
+			if (ahead.decision != PUGMARK_NONE && n + 1 < FRAMES_MAX) {
+				frames[n++].settled = SETTLED_AHEAD;
+				frames[n] = (struct resumed){ahead, SETTLED};
+			}
 			at = cursor_at(p, e, f.module, f.cfa);
 			continue;
 		}
@@ -296,18 +339,18 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 			.announced = true,
 		};
 	}
-	bool root = n < FRAMES_MAX && ((p->context_ret && frames[n].ret == p->context_ret) ||
-				       parser_is_bottom(p, &frames[n]));
+	bool root = n < FRAMES_MAX && ((p->context_ret && frames[n].f.ret == p->context_ret) ||
+				       parser_is_bottom(p, &frames[n].f));
 	/* Of a stack that this thread has left before, what it knew is no more. */
-	if (!begin_context(p, root ? frames[n].cfa : 0, e->goroutine)) {
+	if (!begin_context(p, root ? frames[n].f.cfa : 0, e->goroutine)) {
 		free(frames);
 		return COMMIT_FAILED;
 	}
 	if (n == FRAMES_MAX)
 		n--;
-	frames[n].boundary = root ? BELOW_SWITCH : BELOW_GAP;
+	frames[n].f.boundary = root ? BELOW_SWITCH : BELOW_GAP;
 	for (uint32_t i = n + 1; i-- > 0 && !p->notes->failed;)
-		resume(p, &frames[i], frames[i].boundary);
+		resume(p, &frames[i]);
 	free(frames);
 	parser_take_event(p, node, e);
 	return COMMIT_TAKEN;

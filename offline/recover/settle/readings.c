@@ -10,6 +10,15 @@
 
 #include <stdlib.h>
 
+/* Whether the event of the function's end has been: what else is in it, up to the return, shows
+ * nothing. */
+static bool about_to_return(const struct settling *s)
+{
+	return s->next != PUGMARK_NONE && s->next & PUGMARK_POINT_PASSED &&
+	       node_at(s->p, s->module, PUGMARK_POINT_NODE(s->next))->kind ==
+		       PUGMARK_NODE_KIND_RETURN;
+}
+
 /* Whether the innermost call in progress can have led to where the thread is. */
 static bool leads_here(const struct settling *s, const struct stack_link *link)
 {
@@ -18,7 +27,7 @@ static bool leads_here(const struct settling *s, const struct stack_link *link)
 		return c->kind != PUGMARK_NODE_KIND_CALL ||
 		       tail_jumps_lead(s->p->tables[link->module], c->callee, PUGMARK_NONE);
 	if (c->kind == PUGMARK_NODE_KIND_UNKNOWN)
-		return settle_just_entered(s);
+		return settle_just_entered(s) || about_to_return(s);
 	if (c->kind != PUGMARK_NODE_KIND_CALL)
 		return false;
 	struct parse_tables *tables = s->p->tables[link->module];

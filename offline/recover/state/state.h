@@ -143,6 +143,13 @@ struct notes {
 	uint32_t bottom_decision;
 };
 
+/* The last event, if that was a witness's. */
+struct hit {
+	uint64_t cfa;	 /* as the event has it */
+	uint32_t site;	 /* PUGMARK_NONE: another event was last */
+	uint32_t module; /* of the site */
+};
+
 struct parser {
 	struct parse_tables *const *tables;
 	const struct pugmark_plan *const *plans;
@@ -193,6 +200,7 @@ struct parser {
 			      come when what is open above the first attach_n frames has ended */
 	bool attach_in_handler;
 	uint32_t attach_n;
+	struct hit last_hit;
 	bool paused; /* what is probed is being changed: a gap is due */
 	bool begun;  /* it has had a witness event */
 	bool placed; /* the last event was EVENT_SIGNAL, and the thread was brought to its place */
