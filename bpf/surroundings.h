@@ -18,8 +18,10 @@ struct surroundings {
 	__u32 sums[SURROUNDINGS];
 };
 
-/* What lies around the current task. Global, so that it is verified once. */
-__noinline int note_surroundings(const struct general_regs *here, struct surroundings *out)
+/* What lies around the current task, without the parts that have some of the word at @unsettled.
+ * Global, so that it is verified once. */
+__noinline int note_surroundings(const struct general_regs *here, struct surroundings *out,
+				 __u64 unsettled)
 {
 	__u64 words[SURROUNDINGS_WORDS];
 
@@ -29,6 +31,9 @@ __noinline int note_surroundings(const struct general_regs *here, struct surroun
 		__u64 at = surroundings_at(here->regs, i);
 
 		out->sums[i] = 0;
+		if (unsettled &&
+		    unsettled - at + sizeof(*words) - 1 < sizeof(words) + sizeof(*words) - 1)
+			continue;
 		if (at >= LOWEST_ADDR && !bpf_probe_read_user(words, sizeof(words), (void *)at))
 			out->sums[i] = surroundings_sum(words);
 	}

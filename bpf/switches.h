@@ -129,35 +129,47 @@ static __always_inline void switch_untold(struct capture_state *cs)
 	switch_after_hit(cs);
 }
 
-/* An instruction that is executed elsewhere for a probe is told as where it stands, and without the
- * register that has the address there for it meanwhile: rsi, rdi or rbx (riprel_pre_xol() of
- * arch/x86/kernel/uprobes.c). */
-static __always_inline bool note_moved(struct capture_state *cs, struct uprobe_task *utask)
+/* An instruction that is executed elsewhere for a probe, in a slot of the kernel's, is told as
+ * where it stands, and without the register that has the address there for it meanwhile: rsi, rdi
+ * or rbx (riprel_pre_xol() of arch/x86/kernel/uprobes.c). True: it has not been executed yet, or
+ * leads on to behind itself.
+ *
+ * A call has gone where it leads by then, and has pushed the address behind it in the slot, which
+ * the kernel puts right before the task goes on. @unsettled: where that lies, 0: nowhere. */
+static __always_inline bool note_moved(struct capture_state *cs, struct uprobe_task *utask,
+				       __u64 *unsettled)
 {
 	__u64 at = BPF_CORE_READ(utask, vaddr), slot = BPF_CORE_READ(utask, xol_vaddr);
 	__u64 saved = BPF_CORE_READ(utask, autask.saved_scratch_register);
-	__u64 *w = cs->off.words;
+	__u64 *w = cs->off.words, pushed = 0;
 
-	if (cs->off.ip - slot >= XOL_SLOT_BYTES)
-		return false;
-	cs->off.ip += at - slot;
 	for (int i = 3; i < 8; i++)
 		if ((i == 3 || i > 5) && w[i] - at - 1 < INSN_BYTES)
 			w[i] = saved;
+	if (cs->off.ip - slot >= XOL_SLOT_BYTES) {
+		if (!bpf_probe_read_user(&pushed, sizeof(pushed), (void *)w[SURROUNDINGS_RSP]) &&
+		    pushed - slot < XOL_SLOT_BYTES)
+			*unsettled = w[SURROUNDINGS_RSP];
+		return false;
+	}
+	cs->off.ip += at - slot;
 	return true;
 }
 
-/* Where the task in user mode is: the place, and whether it may be the one before. */
-static __always_inline void note_place(struct capture_state *cs, struct task_struct *task)
+/* Where the task in user mode is: the place, and whether it may be the one before. Returns where
+ * memory is not as it will be when the task goes on, 0: nowhere. */
+static __always_inline __u64 note_place(struct capture_state *cs, struct task_struct *task)
 {
 	struct uprobe_task *utask = BPF_CORE_READ(task, utask);
+	__u64 unsettled = 0;
 	__u8 before = 0;
 
 	cs->off.words[17] = 0;
-	if (utask && BPF_CORE_READ(utask, active_uprobe) && note_moved(cs, utask))
-		return;
+	if (utask && BPF_CORE_READ(utask, active_uprobe) && note_moved(cs, utask, &unsettled))
+		return 0;
 	if (!bpf_probe_read_user(&before, sizeof(before), (void *)(cs->off.ip - 1)))
 		cs->off.words[17] = before == INT3;
+	return unsettled;
 }
 
 static __always_inline struct task_state *not_ending(struct task_struct *task)
@@ -197,11 +209,11 @@ static __always_inline void switch_off(struct task_struct *task)
 	note_all(cs->off.words, &regs);
 	cs->off.order = __sync_fetch_and_add(&capture_order, 1);
 	cs->off.ip = regs.ip;
-	note_place(cs, task);
+	__u64 unsettled = note_place(cs, task);
 	cs->off.sp = regs.sp;
 	if (noting_surroundings)
 		note_surroundings((struct general_regs *)cs->off.words,
-				  (struct surroundings *)(cs->off.words + SWITCH_WORDS));
+				  (struct surroundings *)(cs->off.words + SWITCH_WORDS), unsettled);
 	cs->has_run = 1;
 	cs->is_off = OFF_UNTOLD;
 	if (!cs->busy)

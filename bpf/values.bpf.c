@@ -564,7 +564,7 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 		return 0;
 	}
 	note_surroundings((struct general_regs *)cs->words,
-			  (struct surroundings *)(cs->words + SIGNAL_WORDS));
+			  (struct surroundings *)(cs->words + SIGNAL_WORDS), 0);
 	note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, MOST_WORDS);
 	return 0;
 }
