@@ -86,9 +86,25 @@ class Run:
     def differs(self, other):
         """What differs, or None."""
         for what in ("status", "out", "err", "made"):
-            if getattr(self, what) != getattr(other, what):
-                return f"{what}: {str(getattr(self, what))[:150]!r}, was {str(getattr(other, what))[:150]!r}"
+            mine, others = getattr(self, what), getattr(other, what)
+            if mine != others:
+                at = self.same(mine, others)
+                return f"{what}: {self.part(mine, at)}, was {self.part(others, at)}"
         return None
+
+    @staticmethod
+    def same(a, b):
+        """How much of the beginning of both is the same."""
+        if not isinstance(a, bytes) or not isinstance(b, bytes):
+            return 0
+        return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+
+    @staticmethod
+    def part(value, at):
+        """What of @value is around @at."""
+        if not isinstance(value, bytes):
+            return str(value)[:150]
+        return f"{value[max(0, at - 60):at + 90]!r} at {at} of {len(value)}"
 
 
 class Program:
