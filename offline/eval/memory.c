@@ -395,11 +395,6 @@ void value_memory_forget(struct value_memory *mem, struct value_snapshot *snapsh
 	/* Pages may be this memory's own again; that is seen at their next lookup. */
 }
 
-bool value_memory_is_as(const struct value_memory *mem, const struct value_snapshot *snapshot)
-{
-	return value_pages_same(mem->root, snapshot->root);
-}
-
 void value_memory_changed(const struct value_memory *mem, const struct value_snapshot *snapshot,
 			  value_changed_fn *fn, void *ctx)
 {
@@ -421,6 +416,29 @@ const uint8_t *value_memory_then(const struct value_memory *mem,
 	if (region->source == VALUE_SOURCE_ZEROS)
 		return room;
 	return mem->fill(mem->fill_ctx, region, value_page_addr(addr), room, quality) ? NULL : room;
+}
+
+struct comparison {
+	const struct value_memory *mem;
+	const struct value_snapshot *snapshot;
+	bool same;
+};
+
+static void compare(void *ctx, uint64_t addr, const uint8_t *bytes)
+{
+	struct comparison *c = ctx;
+	uint8_t room[VALUE_PAGE];
+	if (!c->same)
+		return;
+	const uint8_t *then = value_memory_then(c->mem, c->snapshot, addr, room);
+	c->same = bytes && then && !memcmp(bytes, then, VALUE_PAGE);
+}
+
+bool value_memory_is_as(const struct value_memory *mem, const struct value_snapshot *snapshot)
+{
+	struct comparison c = {mem, snapshot, true};
+	value_memory_changed(mem, snapshot, compare, &c);
+	return c.same;
 }
 
 void value_memory_restore(struct value_memory *mem, const struct value_snapshot *snapshot)

@@ -141,7 +141,8 @@ struct value_snapshot value_memory_snapshot(struct value_memory *mem);
 /* Goes back, or forward, to @snapshot, which stays valid. */
 void value_memory_restore(struct value_memory *mem, const struct value_snapshot *snapshot);
 void value_memory_forget(struct value_memory *mem, struct value_snapshot *snapshot);
-/* Whether all bytes are as they were then, whatever is known of them. */
+/* Whether all bytes are as they were then, whatever is known of them; of a page that was touched
+ * since, as it was to be filled then. */
 bool value_memory_is_as(const struct value_memory *mem, const struct value_snapshot *snapshot);
 
 /* Tells of each page whose bytes may be others than in @snapshot: its address, and its bytes now;

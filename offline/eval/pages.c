@@ -202,27 +202,6 @@ void value_pages_put(struct value_memory *mem, struct value_node *root)
 	node_put(mem, root, 0);
 }
 
-static bool nodes_same(const struct value_node *a, const struct value_node *b, int level)
-{
-	bool same = true;
-	if (!a || !b || a == b)
-		return true;
-	FOR_EACH_CHILD(i, a->used)
-	{
-		const struct value_page *x = a->child[i], *y = b->child[i];
-		if (!same || x == y || !x || !y)
-			continue;
-		same = level == LEVELS - 1 ? !memcmp(x->bytes, y->bytes, VALUE_PAGE)
-					   : nodes_same(a->child[i], b->child[i], level + 1);
-	}
-	return same;
-}
-
-bool value_pages_same(const struct value_node *a, const struct value_node *b)
-{
-	return nodes_same(a, b, 0);
-}
-
 static void nodes_changed(const struct value_node *now, const struct value_node *then, int level,
 			  uint64_t addr, value_changed_fn *fn, void *ctx)
 {

@@ -36,8 +36,6 @@ struct value_page *value_page_in(const struct value_node *root, uint64_t addr);
 void **value_page_slot(struct value_memory *mem, uint64_t addr);
 /* Gives up the pages in [@start, @end). 0 or -ENOMEM: some are there still. */
 int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end);
-/* Whether two trees have the same bytes; a page that one of them has not touched is as it was. */
-bool value_pages_same(const struct value_node *a, const struct value_node *b);
 /* Of the pages of @now those that @then does not share, and (NULL) those that it has alone. */
 void value_pages_changed(const struct value_node *now, const struct value_node *then,
 			 value_changed_fn *fn, void *ctx);

@@ -138,10 +138,43 @@ static void a_store_makes_nothing_else_certain_while_others_write(void **state)
 	value_memory_deinit(&mem);
 }
 
+/* A page that the snapshot has not is compared with what it would have been filled with. */
+static void is_as_it_was_until_a_byte_is_another(void **state)
+{
+	struct model *start = calloc(1, sizeof(*start));
+	struct value_region regions[] = {
+		{.start = BASE, .end = BASE + SIZE, .source = 1, .prot = 3},
+		{.start = 0x500000, .end = 0x502000, .prot = 3}};
+	uint64_t places[] = {BASE, BASE + VALUE_PAGE, 0x500000, 0x501000};
+	struct value_memory mem;
+	uint8_t byte, other;
+	(void)state;
+	memset(start->bytes, 7, SIZE);
+	assert_int_equal(value_memory_init(&mem, fill, start), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(value_memory_map(&mem, &regions[i]), 0);
+	assert_int_equal(value_memory_read(&mem, BASE, &byte, 1, NULL), 0);
+	assert_int_equal(value_memory_read(&mem, 0x500000, &byte, 1, NULL), 0);
+	struct value_snapshot then = value_memory_snapshot(&mem);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(value_memory_read(&mem, places[i], &byte, 1, NULL), 0);
+		assert_true(value_memory_is_as(&mem, &then));
+		other = byte + 1;
+		assert_int_equal(value_memory_write(&mem, places[i], &other, 1, VALUE_EXACT), 0);
+		assert_false(value_memory_is_as(&mem, &then));
+		assert_int_equal(value_memory_write(&mem, places[i], &byte, 1, VALUE_EXACT), 0);
+		assert_true(value_memory_is_as(&mem, &then));
+	}
+	value_memory_forget(&mem, &then);
+	value_memory_deinit(&mem);
+	free(start);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_a_flat_memory_with_snapshots),
+		cmocka_unit_test(is_as_it_was_until_a_byte_is_another),
 		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
