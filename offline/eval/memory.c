@@ -51,7 +51,7 @@ static bool is_doubted(const struct value_memory *mem, const struct value_page *
 	if (page->doubt == mem->doubt)
 		return false;
 	const struct value_region *region = value_memory_region(mem, addr);
-	return region && region->prot & VALUE_WRITE;
+	return region && (region->prot & VALUE_WRITE || page->doubt < region->writable_to);
 }
 
 /* Makes the exact bytes of @page, which is this memory's own, assumed. */
@@ -305,6 +305,7 @@ int value_memory_map(struct value_memory *mem, const struct value_region *region
 		return -EINVAL;
 	struct value_region at = *region;
 	at.doubt = mem->doubt;
+	at.writable_to = 0;
 	mem->n_shared += !!(at.prot & VALUE_SHARED);
 	int err = drop_pages(mem, at.start, at.end);
 	return err ? err : value_regions_replace(&mem->regions, at.start, at.end, &at);
@@ -322,16 +323,17 @@ static int change_prot(struct value_memory *mem, uint64_t start, uint64_t end, u
 		part.off += addr - part.start;
 		part.start = addr;
 		part.end = part.end < end ? part.end : end;
+		if (part.prot & VALUE_WRITE)
+			part.writable_to = mem->doubt;
 		part.prot = set | (part.prot & ~clear);
 		addr = part.end;
-		/* Its pages are not asked any more whether they were written before. */
-		for (uint64_t page = part.start; mem->doubt && page < part.end; page += VALUE_PAGE)
-			if (value_page_at(mem, page))
-				value_memory_lookup(mem, page, false);
 		int err = value_regions_replace(&mem->regions, part.start, part.end, &part);
 		if (err)
 			return err;
 	}
+	/* Of what is writable now, others may write to it while the memory is crowded. */
+	flush(mem->read);
+	flush(mem->write);
 	return 0;
 }
 

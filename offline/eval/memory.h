@@ -43,6 +43,9 @@ struct value_region {
 	uint32_t source;
 	uint32_t prot;	/* enum value_protection */
 	uint32_t doubt; /* of the memory, when it was mapped: set by value_memory_map() */
+	/* Of the memory, when it lost VALUE_WRITE last, or 0: set by value_memory_protect(). A page
+	 * of it that is touched later may have been written until then. */
+	uint32_t writable_to;
 };
 
 /* Fills the page at @addr of @region: its bytes, and a quality for each where not all are exact
@@ -124,7 +127,8 @@ int value_memory_write_qualities(struct value_memory *mem, uint64_t addr, const 
 				 size_t len);
 int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality);
 
-/* Somebody may have written anywhere: every exact byte that may be written is assumed from now on.
+/* Somebody may have written anywhere: every exact byte that may be written is assumed from now on,
+ * also where that is protected later.
  * Costs a visit of each page when it is next touched. */
 void value_memory_assume_all(struct value_memory *mem);
 

@@ -235,16 +235,6 @@ static bool is_awake(const struct neighbours *n, uint64_t from, uint64_t to)
 	return low < n->n_awake && n->awake[low].from <= to;
 }
 
-/* Of memory that may only be read nobody asks whether it was written before: what a neighbour has
- * relocated in a library, for one. */
-static void doubt_protected(struct value_run *run, const struct capture *c)
-{
-	uint64_t end = c->map_addr + c->map_len;
-	value_memory_assume_all(&run->memory);
-	for (uint64_t a = c->map_addr; a < end; a += VALUE_PAGE)
-		value_memory_lookup(&run->memory, a, false);
-}
-
 static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 {
 	const struct neighbours *n = run->neighbours;
@@ -252,8 +242,9 @@ static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 		const struct capture *c = &n->mappings[i];
 		if (c->order <= from || c->order > to)
 			continue;
+		/* What a neighbour has relocated in a library, for one, was written before. */
 		if (c->map_op == MAP_PROTECTED && !(c->map_prot & VALUE_WRITE))
-			doubt_protected(run, c);
+			value_memory_assume_all(&run->memory);
 		int err = value_run_map(run, c);
 		if (err == -ENOMEM)
 			return VALUE_REPLAY_NO_MEMORY;
@@ -314,6 +305,12 @@ int value_run_neighbours(struct value_run *run)
 bool value_run_was_alone(const struct value_run *run, uint64_t from, uint64_t to)
 {
 	return !run->neighbours || (from && !is_awake(run->neighbours, from, to));
+}
+
+bool value_run_met_until(const struct value_run *run, const struct capture *c)
+{
+	return run->neighbours && !value_threads_together(run) &&
+	       is_awake(run->neighbours, run->next ? after(run, run->next - 1) : 0, c->order);
 }
 
 unsigned value_run_met(struct value_run *run)

@@ -256,10 +256,20 @@ bool value_run_told_time(const struct value_run *run)
 	return c && c->kind == CAPTURE_KERNEL && value_libraries_vdso(&run->libraries, c->ip, &by);
 }
 
+/* Others, or code that was not executed here, may have written to what may only be read behind the
+ * call @c, which is the last record taken. */
+static void doubt_protected(struct value_run *run, const struct capture *c)
+{
+	bool protects = c->map_op == MAP_PROTECTED && !(c->map_prot & VALUE_WRITE);
+	if (protects && (run->unseen || value_run_met_until(run, c)))
+		value_memory_assume_all(&run->memory);
+}
+
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
 	enum { SYS_ARCH_PRCTL = 158, SYS_RSEQ = 334, ERROR_MOST = 4095 };
 	enum { SET_GS = 0x1001, SET_FS = 0x1002 }; /* ARCH_SET_GS, ARCH_SET_FS */
+	doubt_protected(run, c);
 	int err = value_run_map(run, c);
 	/* There the kernel writes from now on whenever it likes; of which processor it is, each
 	 * time is told, or none. */

@@ -320,6 +320,9 @@ int value_neighbours_outer(struct value_replay *replay);
 int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out);
 void value_neighbours_free(struct neighbours *n);
 int value_run_neighbours(struct value_run *run);
+/* Whether others, who are not executed here together with it, were awake from the record before @c,
+ * the last one taken, until @c ended. */
+bool value_run_met_until(const struct value_run *run, const struct capture *c);
 /* records.c: what a system call did to the mappings. */
 int value_run_map(struct value_run *run, const struct capture *c);
 /* records.c: the kernel's own results for a call that it makes again (linux/errno.h). */

@@ -170,11 +170,56 @@ static void is_as_it_was_until_a_byte_is_another(void **state)
 	free(start);
 }
 
+static uint8_t quality_at(struct value_memory *mem, uint64_t addr)
+{
+	uint8_t byte, quality;
+	assert_int_equal(value_memory_read(mem, addr, &byte, 1, &quality), 0);
+	return quality;
+}
+
+/* Two pages, of which one is touched before: both are doubted that were writable when somebody may
+ * have written, and neither for what happens while they are not. */
+static void protection_takes_no_doubt_away(void **state)
+{
+	const uint64_t start = 0x500000, other = start + VALUE_PAGE, end = other + VALUE_PAGE;
+	const struct value_region region = {.start = start, .end = end, .prot = 3};
+	struct value_memory mem;
+	uint8_t byte = 1;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	for (int doubted = 0; doubted < 2; doubted++) {
+		assert_int_equal(value_memory_map(&mem, &region), 0);
+		assert_int_equal(quality_at(&mem, start), VALUE_EXACT);
+		if (doubted)
+			value_memory_assume_all(&mem);
+		assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ), 0);
+		value_memory_assume_all(&mem);
+		struct value_snapshot then = value_memory_snapshot(&mem);
+		for (int turn = 0; turn < 2; turn++) {
+			uint8_t is = doubted ? VALUE_ASSUMED : VALUE_EXACT;
+			assert_int_equal(quality_at(&mem, start), is);
+			assert_int_equal(quality_at(&mem, other), is);
+			value_memory_restore(&mem, &then);
+		}
+		value_memory_forget(&mem, &then);
+	}
+	/* Where others write at any time, a page that was read before is theirs as well then. */
+	assert_int_equal(value_memory_map(&mem, &region), 0);
+	assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ), 0);
+	value_memory_crowd(&mem, true);
+	assert_int_equal(value_memory_write(&mem, start, &byte, 1, VALUE_EXACT), 0);
+	assert_int_equal(quality_at(&mem, start), VALUE_EXACT);
+	assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ | VALUE_WRITE), 0);
+	assert_int_equal(quality_at(&mem, start), VALUE_ASSUMED);
+	value_memory_deinit(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_a_flat_memory_with_snapshots),
 		cmocka_unit_test(is_as_it_was_until_a_byte_is_another),
+		cmocka_unit_test(protection_takes_no_doubt_away),
 		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
