@@ -138,7 +138,7 @@ struct capture_file {
 	const char *path;
 	uint8_t build_id[20];
 	uint32_t build_id_len; /* 0: it has none */
-	bool changed;	       /* it was written while it was mapped, or right before */
+	bool changed;	       /* it was written while it was mapped, or right before, perhaps */
 };
 
 struct captures;

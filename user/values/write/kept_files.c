@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { PAGE = 4096, OPEN_FILES = 200, CLOCK_TICK_NS = 10000000 };
 
@@ -22,6 +23,12 @@ struct range {
 	uint64_t off, bytes;
 };
 
+/* What was written of a file at once, and its CRC-32. */
+struct piece {
+	struct range range;
+	uint32_t crc;
+};
+
 struct kept_file {
 	char *path;
 	struct build_id id;
@@ -29,9 +36,13 @@ struct kept_file {
 	ino_t ino;
 	struct range *kept; /* what was written of it: offsets, ascending */
 	uint32_t n_kept;
-	int fd;		    /* -1: too many are open */
-	int64_t written_ns; /* when it was, as it was found first (CLOCK_REALTIME) */
-	bool changed;	    /* since it was mapped first, perhaps */
+	struct piece *pieces; /* the same, as it was written */
+	uint32_t n_pieces;
+	int fd; /* -1: too many are open */
+	/* When it was written, and when that or its names, owner or times were changed, as it was
+	 * found first (CLOCK_REALTIME). */
+	int64_t written_ns, status_ns;
+	bool changed; /* since it was mapped first, perhaps */
 };
 
 struct kept_files {
@@ -59,6 +70,7 @@ void kept_files_free(struct kept_files *files)
 	for (uint32_t i = 0; i < files->n; i++) {
 		free(files->at[i].path);
 		free(files->at[i].kept);
+		free(files->at[i].pieces);
 		if (files->at[i].fd >= 0)
 			close(files->at[i].fd);
 	}
@@ -103,6 +115,27 @@ static bool note_kept(struct kept_file *f, struct range range)
 	return true;
 }
 
+static bool note_piece(struct kept_file *f, struct range range, const uint8_t *bytes)
+{
+	struct piece *pieces = realloc(f->pieces, (f->n_pieces + 1) * sizeof(*pieces));
+
+	if (!pieces)
+		return false;
+	f->pieces = pieces;
+	pieces[f->n_pieces++] = (struct piece){range, crc32(0, bytes, range.bytes)};
+	return true;
+}
+
+/* The bytes of the file @fd at @range; behind its end are zeros. False: there are none. */
+static bool read_range(int fd, struct range range, uint8_t *bytes)
+{
+	ssize_t n = pread(fd, bytes, range.bytes, range.off);
+
+	if (n > 0)
+		memset(bytes + n, 0, range.bytes - n);
+	return n > 0;
+}
+
 /* Keeps @len bytes from @off on of the file behind @fd, as far as that has not been. */
 static void keep_range(struct kept_files *files, uint32_t number, int fd, const struct stat *st,
 		       uint64_t off, uint64_t len)
@@ -119,11 +152,9 @@ static void keep_range(struct kept_files *files, uint32_t number, int fd, const 
 	for (range = first; bytes && range.bytes;
 	     range = next_unkept(f, range.off + range.bytes, end)) {
 		range.bytes = range.bytes < CAPTURE_FILE_BYTES ? range.bytes : CAPTURE_FILE_BYTES;
-		ssize_t n = pread(fd, bytes, range.bytes, range.off);
-
-		if (n <= 0 || !note_kept(f, range))
+		if (!read_range(fd, range, bytes) || !note_piece(f, range, bytes) ||
+		    !note_kept(f, range))
 			break;
-		memset(bytes + n, 0, range.bytes - n); /* behind the end of the file are zeros */
 		capture_writer_file(files->writer, number, range.off, bytes, range.bytes);
 	}
 	free(bytes);
@@ -155,7 +186,8 @@ static uint32_t add_file(struct kept_files *files, const struct stat *st, const 
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.fd = files->n < OPEN_FILES ? open(link, O_RDONLY | O_CLOEXEC) : -1,
-		.written_ns = time_ns(&st->st_mtim)};
+		.written_ns = time_ns(&st->st_mtim),
+		.status_ns = time_ns(&st->st_ctim)};
 	return files->n++;
 }
 
@@ -169,17 +201,44 @@ static int64_t by_wall_clock(uint64_t monotonic_ns)
 	return (int64_t)monotonic_ns - time_ns(&now) + time_ns(&wall);
 }
 
+/* Of a file that is not open what its name leads to is it, if that is the same one. */
+static bool look(const struct kept_file *f, struct stat *st)
+{
+	if (f->fd >= 0)
+		return !fstat(f->fd, st);
+	return !stat(f->path, st) && st->st_dev == f->dev && st->st_ino == f->ino;
+}
+
+/* Whether the file has the bytes that were kept of it. */
+static bool is_as_kept(const struct kept_file *f)
+{
+	uint8_t *bytes = f->fd >= 0 ? malloc(CAPTURE_FILE_BYTES) : NULL;
+	bool same = bytes;
+
+	for (uint32_t i = 0; same && i < f->n_pieces; i++)
+		same = read_range(f->fd, f->pieces[i].range, bytes) &&
+		       crc32(0, bytes, f->pieces[i].range.bytes) == f->pieces[i].crc;
+	free(bytes);
+	return same;
+}
+
 /* Notes whether the file has been written since @mapped_ns (0: it was mapped before anybody looked)
- * or since it was found. Files are told their time by a clock that goes in ticks. */
+ * or since it was found. Files are told their time by a clock that goes in ticks. The time when it
+ * was written can be put back (cp -p), the other one not: where only that is another, as that of a
+ * file that was removed is, its bytes are compared. */
 static void note_change(struct kept_file *f, uint64_t mapped_ns)
 {
 	struct stat st;
 
-	if (f->fd < 0 || fstat(f->fd, &st))
+	if (f->changed || !look(f, &st)) {
+		f->changed = true;
 		return;
-	int64_t written = time_ns(&st.st_mtim);
-	f->changed |= written != f->written_ns ||
-		      (mapped_ns && written + CLOCK_TICK_NS > by_wall_clock(mapped_ns));
+	}
+	int64_t written = time_ns(&st.st_mtim), status = time_ns(&st.st_ctim);
+	int64_t last = written > status ? written : status;
+	f->changed = written != f->written_ns || (status != f->status_ns && !is_as_kept(f)) ||
+		     (mapped_ns && last + CLOCK_TICK_NS > by_wall_clock(mapped_ns));
+	f->status_ns = status;
 }
 
 uint32_t kept_files_take(struct kept_files *files, int fd, const struct stat *st, const char *name,

@@ -25,7 +25,7 @@ uint32_t kept_files_take(struct kept_files *files, int fd, const struct stat *st
 			 uint64_t off, uint64_t bytes, uint64_t mapped_ns);
 /* How many there are by now. */
 uint32_t kept_files_count(struct kept_files *files);
-/* Whether one of them was written while it was mapped, or right before. */
+/* Whether one of them was written while it was mapped, or right before, or that cannot be told. */
 bool kept_files_changed(struct kept_files *files);
 /* A new reference to what the recording says of each: path, build-id, whether it has changed. */
 json_t *kept_files_list(struct kept_files *files);
