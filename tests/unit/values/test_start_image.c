@@ -2,7 +2,7 @@
 /* test_start_image.c: of a process that runs memory is told as it is, also where it may not read
  * that itself at the moment; what nobody can read is told to be unknown. Of a file that is mapped
  * later the bytes are kept, if it is that file by its number and its file system, in whichever
- * order parts are shown. */
+ * order parts are shown. What is written to a file when the process has gone on is told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "offline/capture/captures.h"
@@ -61,7 +62,16 @@ static void run_child(void)
 		pause();
 }
 
-static void write_image(pid_t pid)
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* @then is called between the memory is read and the files. */
+static void write_image(pid_t pid, void (*then)(void))
 {
 	const struct start_options options = {0};
 	struct capture_writer *writer;
@@ -70,8 +80,11 @@ static void write_image(pid_t pid)
 
 	assert_int_equal(capture_writer_open(fd, 1, &writer, &diag), 0);
 	struct start_image *image = start_image_new(&options, writer);
+	uint64_t stood_ns = now_ns();
 	assert_int_equal(start_image_memory(image, pid, &diag), 0);
-	start_image_write(image, pid);
+	if (then)
+		then();
+	start_image_write(image, pid, stood_ns);
 	json_t *table = json_pack("{s:i,s:i,s:[],s:[],s:o,s:o}", "version", 1, "whole", 1,
 				  "modules", "places", "mappings", start_image_mappings(image),
 				  "files", kept_files_list(start_image_files(image)));
@@ -109,7 +122,7 @@ static void test_pages_are_told_as_they_are(void **state)
 		run_child();
 	while (!*ready)
 		usleep(1000);
-	write_image(pid);
+	write_image(pid, NULL);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_int_equal(captures_open(".", &captures, &diag), 0);
@@ -199,6 +212,53 @@ static void test_parts_of_a_file_are_kept_once_each(void **state)
 	munmap((void *)f.addr, f.len);
 }
 
+static int two_files[2];
+
+static void write_to_the_second(void)
+{
+	assert_int_equal(pwrite(two_files[1], "z", 1, 0), 1);
+}
+
+/* Of two files that a process has mapped one is written when it has gone on. */
+static void test_a_file_is_as_it_was_when_the_process_stood(void **state)
+{
+	(void)state;
+	struct captures *captures;
+	struct pugmark_diag diag;
+	struct stat st;
+	void *at[2];
+	uint32_t n;
+
+	if (access("/proc/self/map_files", R_OK | X_OK))
+		skip();
+	for (int i = 0; i < 2; i++) {
+		struct mapped_file f = map_file(&st);
+		char link[80];
+
+		at[i] = (void *)f.addr;
+		snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (long)f.addr,
+			 (long)(f.addr + f.len));
+		two_files[i] = open(link, O_RDWR);
+		assert_true(two_files[i] >= 0);
+	}
+	usleep(30000); /* as files are told the time */
+	pid_t pid = fork();
+	if (!pid)
+		pause();
+	write_image(pid, write_to_the_second);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(captures_open(".", &captures, &diag), 0);
+	const struct capture_file *files = captures_files(captures, &n);
+	for (int i = 0; i < 2; i++) {
+		assert_true(mapping_at(captures, at[i])->file < n);
+		assert_int_equal(files[mapping_at(captures, at[i])->file].changed, i);
+		munmap(at[i], FILE_PAGES * PAGE);
+		close(two_files[i]);
+	}
+	captures_free(captures);
+}
+
 static void test_a_file_is_its_file_systems(void **state)
 {
 	(void)state;
@@ -228,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pages_are_told_as_they_are),
 		cmocka_unit_test(test_a_file_is_its_file_systems),
+		cmocka_unit_test(test_a_file_is_as_it_was_when_the_process_stood),
 		cmocka_unit_test(test_parts_of_a_file_are_kept_once_each),
 	};
 

@@ -289,6 +289,7 @@ static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct p
 
 	if (err)
 		return err;
+	const uint64_t stood_ns = now_ns();
 	const pid_t seen = frozen.tids[0]; /* a first thread that has ended has no memory */
 	/* What is left of another recorder would be taken for code that the process has made. */
 	clock_calls_clear(seen, frozen.tids, frozen.n);
@@ -307,7 +308,7 @@ static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct p
 	*stopped_ns = now_ns() - before_ns;
 	if (err)
 		return err;
-	start_image_write(c->image, seen);
+	start_image_write(c->image, seen, stood_ns);
 	err = write_table(c);
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
 }
@@ -327,10 +328,11 @@ static int begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 
 	if (err)
 		return err;
+	const uint64_t stood_ns = now_ns();
 	c->has_no_vdso = true;
 	err = start_image_memory(c->image, pid, diag);
 	if (!err)
-		start_image_write(c->image, pid);
+		start_image_write(c->image, pid, stood_ns);
 	if (!err)
 		err = write_table(c);
 	if (!err)

@@ -222,8 +222,8 @@ static bool is_as_kept(const struct kept_file *f)
 	return same;
 }
 
-/* Notes whether the file has been written since @mapped_ns (0: it was mapped before anybody looked)
- * or since it was found. Files are told their time by a clock that goes in ticks. The time when it
+/* Notes whether the file has been written since @mapped_ns (0: that was asked before) or since it
+ * was found. Files are told their time by a clock that goes in ticks. The time when it
  * was written can be put back (cp -p), the other one not: where only that is another, as that of a
  * file that was removed is, its bytes are compared. */
 static void note_change(struct kept_file *f, uint64_t mapped_ns)

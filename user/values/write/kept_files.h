@@ -20,7 +20,7 @@ void kept_files_free(struct kept_files *files);
 /* The number of the file behind @fd, which is closed, or CAPTURE_UNKNOWN: it could not be opened
  * (@fd < 0), or out of memory. @st is its stat(), @name what it is called. Its @bytes from @off on
  * are kept as far as they were not yet, unless they are too many. @mapped_ns: when it was mapped
- * (CLOCK_MONOTONIC); 0: before anybody looked. */
+ * (CLOCK_MONOTONIC), or where it was before anybody looked, when the process stood still. */
 uint32_t kept_files_take(struct kept_files *files, int fd, const struct stat *st, const char *name,
 			 uint64_t off, uint64_t bytes, uint64_t mapped_ns);
 /* How many there are by now. */

@@ -86,11 +86,12 @@ static uint32_t take_opened(struct start_image *s, int fd, const struct stat *st
 }
 
 /* The number of the file that is mapped at @m, of which what @m shows is kept. */
-static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m)
+static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m,
+			  uint64_t stood_ns)
 {
 	struct stat st;
 
-	return take_opened(s, open_mapped(pid, m, &st), &st, m, 0);
+	return take_opened(s, open_mapped(pid, m, &st), &st, m, stood_ns);
 }
 
 /* The number of the file @f, which is mapped at @m by now if file systems do not differ; of it what
@@ -213,7 +214,7 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 		   : 0;
 }
 
-void start_image_write(struct start_image *s, pid_t pid)
+void start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns)
 {
 	process_maps_find_wiped(&s->maps, pid);
 	for (uint32_t i = 0; i < s->maps.n; i++) {
@@ -223,7 +224,7 @@ void start_image_write(struct start_image *s, pid_t pid)
 		if (!(m->start >> 63))
 			note_mapping(s, m,
 				     kept_out	? CAPTURE_UNKNOWN
-				     : m->inode ? take_file(s, pid, m)
+				     : m->inode ? take_file(s, pid, m, stood_ns)
 						: CAPTURE_NONE);
 	}
 	own_pages_write(&s->pages, s->writer);
