@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -212,6 +213,36 @@ static void test_parts_of_a_file_are_kept_once_each(void **state)
 	munmap((void *)f.addr, f.len);
 }
 
+/* As packers, ld -N and text relocations have it. */
+static void test_code_that_may_be_written_is_told_as_it_is(void **state)
+{
+	(void)state;
+	struct captures *captures;
+	struct pugmark_diag diag;
+	struct stat st;
+	uint8_t bytes[PAGE], same[PAGE];
+
+	if (access("/proc/self/map_files", R_OK | X_OK))
+		skip();
+	struct mapped_file f = map_file(&st);
+	uint8_t *at = (uint8_t *)f.addr;
+	assert_int_equal(mprotect(at, f.len, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	memset(at + PAGE, 'w', PAGE);
+	pid_t pid = fork();
+	if (!pid)
+		pause();
+	write_image(pid, NULL);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	munmap(at, f.len);
+	assert_int_equal(captures_open(".", &captures, &diag), 0);
+	assert_int_equal(captures_page(captures, f.addr, bytes), -ENOENT);
+	memset(same, 'w', PAGE);
+	assert_int_equal(captures_page(captures, f.addr + PAGE, bytes), 0);
+	assert_memory_equal(bytes, same, PAGE);
+	captures_free(captures);
+}
+
 static int two_files[2];
 
 static void write_to_the_second(void)
@@ -289,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_pages_are_told_as_they_are),
 		cmocka_unit_test(test_a_file_is_its_file_systems),
 		cmocka_unit_test(test_a_file_is_as_it_was_when_the_process_stood),
+		cmocka_unit_test(test_code_that_may_be_written_is_told_as_it_is),
 		cmocka_unit_test(test_parts_of_a_file_are_kept_once_each),
 	};
 

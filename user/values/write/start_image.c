@@ -180,6 +180,13 @@ static void note_mapping(struct start_image *s, const struct process_map *m, uin
 	note_part(s, m, from, m->end, number);
 }
 
+/* Code of a file is taken to be what the file has, as our own breakpoints are in there. The kernel
+ * puts none where the process itself may write (valid_vma() of kernel/events/uprobes.c). */
+static bool is_files_code(const struct process_map *m)
+{
+	return m->inode && m->prot & PROT_EXEC && !(m->prot & PROT_WRITE);
+}
+
 int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *diag)
 {
 	char path[32];
@@ -198,11 +205,9 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 	for (uint32_t i = 0; !err && i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
-		/* Code of a file is taken to be what the file has, as our own breakpoints are in
-		 * there; vsyscall is the kernel's. What the process itself may not read at the
-		 * moment is read as well: it may later. */
-		if (!(m->start >> 63) && !(m->prot & PROT_EXEC && m->inode) &&
-		    !kept_out_has(&s->kept_out, m->path))
+		/* vsyscall is the kernel's. What the process itself may not read at the moment is
+		 * read as well: it may later. */
+		if (!(m->start >> 63) && !is_files_code(m) && !kept_out_has(&s->kept_out, m->path))
 			err = own_pages_read(&s->pages, mem, pagemap, m) ? 0 : -ENOMEM;
 	}
 	if (mem >= 0)
