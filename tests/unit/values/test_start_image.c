@@ -2,7 +2,8 @@
 /* test_start_image.c: of a process that runs memory is told as it is, also where it may not read
  * that itself at the moment; what nobody can read is told to be unknown. Of a file that is mapped
  * later the bytes are kept, if it is that file by its number and its file system, in whichever
- * order parts are shown. What is written to a file when the process has gone on is told. */
+ * order parts are shown. What is written to a file when the process has gone on is told. A module
+ * is mapped where a file of its number and its file system is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +13,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -243,6 +246,62 @@ static void test_code_that_may_be_written_is_told_as_it_is(void **state)
 	captures_free(captures);
 }
 
+/* A copy of this program in a file system of its own. */
+static void copy_itself(const char *folder, const char *path)
+{
+	uint8_t bytes[1 << 16];
+	ssize_t n;
+
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(mount("none", folder, "tmpfs", 0, NULL), 0);
+	int from = open("/proc/self/exe", O_RDONLY);
+	int to = open(path, O_WRONLY | O_CREAT, 0700);
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		assert_int_equal(write(to, bytes, n), n);
+	close(from);
+	close(to);
+}
+
+static void test_a_module_is_its_file_systems(void **state)
+{
+	(void)state;
+	const struct start_options options = {0};
+	struct stat st[2];
+	struct capture_writer *writer;
+	struct pugmark_diag diag;
+	uint64_t bias;
+
+	if (access("/proc/self/map_files", R_OK | X_OK) || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		skip();
+	copy_itself("one", "one/copy");
+	copy_itself("other", "other/copy");
+	assert_int_equal(stat("one/copy", &st[0]) | stat("other/copy", &st[1]), 0);
+	assert_int_equal(st[0].st_ino, st[1].st_ino);
+	pid_t pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl("one/copy", "copy", "waits", NULL);
+		_exit(1);
+	}
+	int fd = open("captures", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(capture_writer_open(fd, 1, &writer, &diag), 0);
+	struct start_image *image = start_image_new(&options, writer);
+	for (int i = 0; i < 1000 && !start_image_bias(image, "one/copy", &bias); i++) {
+		usleep(1000);
+		assert_int_equal(start_image_memory(image, pid, &diag), 0);
+	}
+	assert_true(start_image_bias(image, "one/copy", &bias));
+	assert_false(start_image_bias(image, "other/copy", &bias));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	start_image_free(image);
+	assert_int_equal(capture_writer_close(writer, NULL, NULL), 0);
+	umount("one");
+	umount("other");
+	assert_int_equal(rmdir("one") | rmdir("other"), 0);
+}
+
 static int two_files[2];
 
 static void write_to_the_second(void)
@@ -314,13 +373,17 @@ static void test_a_file_is_its_file_systems(void **state)
 	munmap((void *)f.addr, f.len);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
+	if (argc > 1) /* test_a_module_is_its_file_systems() */
+		return pause();
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pages_are_told_as_they_are),
 		cmocka_unit_test(test_a_file_is_its_file_systems),
 		cmocka_unit_test(test_a_file_is_as_it_was_when_the_process_stood),
 		cmocka_unit_test(test_code_that_may_be_written_is_told_as_it_is),
+		cmocka_unit_test(test_a_module_is_its_file_systems),
 		cmocka_unit_test(test_parts_of_a_file_are_kept_once_each),
 	};
 

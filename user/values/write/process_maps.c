@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 static int add(struct process_maps *maps, const struct process_map *map)
 {
@@ -80,6 +82,22 @@ void process_maps_find_wiped(struct process_maps *maps, pid_t pid)
 	free(line);
 	if (f)
 		fclose(f);
+}
+
+void process_maps_stat(struct process_maps *maps, pid_t pid)
+{
+	for (uint32_t i = 0; i < maps->n; i++) {
+		struct process_map *m = &maps->at[i];
+		char path[80];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+			 m->start, m->end);
+		if (!m->inode || !(m->prot & PROT_EXEC) || stat(path, &st))
+			continue;
+		m->st_dev = st.st_dev;
+		m->st_ino = st.st_ino;
+	}
 }
 
 const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr)

@@ -10,7 +10,11 @@
 struct process_map {
 	uint64_t start, end, off;
 	uint64_t inode; /* 0: of no file */
-	int prot;	/* PROT_READ ... */
+	/* process_maps_stat(): the file's own, which of some file systems (overlays, btrfs) are
+	 * other ones than the kernel says in that list; st_dev 0: not known */
+	dev_t st_dev;
+	ino_t st_ino;
+	int prot; /* PROT_READ ... */
 	bool shared;
 	bool wiped; /* process_maps_find_wiped(): a fork's child has zeros there */
 	char *path;
@@ -25,6 +29,8 @@ struct process_maps {
 int process_maps_read(struct process_maps *maps, pid_t pid);
 /* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child. */
 void process_maps_find_wiped(struct process_maps *maps, pid_t pid);
+/* Finds out by /proc/PID/map_files which files those of code are. */
+void process_maps_stat(struct process_maps *maps, pid_t pid);
 const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr);
 void process_maps_deinit(struct process_maps *maps);
 

@@ -200,6 +200,8 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 	err = err ? err : pagemap < 0 ? -errno : 0;
 	if (!err)
 		err = process_maps_read(&s->maps, pid);
+	if (!err)
+		process_maps_stat(&s->maps, pid);
 	if (s->folders.root < 0)
 		s->folders = name_folders_of(pid);
 	for (uint32_t i = 0; !err && i < s->maps.n; i++) {
@@ -289,6 +291,12 @@ int start_image_registers(struct start_image *s, pid_t tid, struct capture *out,
 	return 0;
 }
 
+static bool is_of_file(const struct process_map *m, const struct stat *st)
+{
+	return m->st_dev ? m->st_dev == st->st_dev && m->st_ino == st->st_ino
+			 : m->inode == st->st_ino;
+}
+
 /* From where the first segment of the file at @path is loaded. */
 bool start_image_bias(const struct start_image *s, const char *path, uint64_t *bias)
 {
@@ -308,7 +316,7 @@ bool start_image_bias(const struct start_image *s, const char *path, uint64_t *b
 		for (uint32_t k = 0; k < s->maps.n && !found; k++) {
 			const struct process_map *m = &s->maps.at[k];
 
-			found = m->inode == st.st_ino && m->prot & PROT_EXEC &&
+			found = m->prot & PROT_EXEC && is_of_file(m, &st) &&
 				m->off == (ph.p_offset & ~(PAGE - 1ull));
 			if (found)
 				*bias = m->start - (ph.p_vaddr & ~(PAGE - 1ull));
