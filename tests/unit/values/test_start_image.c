@@ -74,8 +74,8 @@ static uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* @then is called between the memory is read and the files. */
-static void write_image(pid_t pid, void (*then)(void))
+/* @then is called between the memory is read and the files. @ends: the recorder is not killed. */
+static void write_image(pid_t pid, void (*then)(void), bool ends)
 {
 	const struct start_options options = {0};
 	struct capture_writer *writer;
@@ -89,12 +89,15 @@ static void write_image(pid_t pid, void (*then)(void))
 	if (then)
 		then();
 	start_image_write(image, pid, stood_ns);
-	json_t *table = json_pack("{s:i,s:i,s:[],s:[],s:o,s:o}", "version", 1, "whole", 1,
-				  "modules", "places", "mappings", start_image_mappings(image),
-				  "files", kept_files_list(start_image_files(image)));
+	json_t *table =
+		json_pack("{s:i,s:i,s:b,s:[],s:[],s:o,s:o}", "version", 1, "whole", 1, "final", 0,
+			  "modules", "places", "mappings", start_image_mappings(image), "files",
+			  kept_files_list(start_image_files(image)));
 	char *text = json_dumps(table, 0);
 	capture_writer_table(writer, text, strlen(text));
 	start_image_free(image);
+	if (ends)
+		capture_writer_table_final(writer, 0);
 	assert_int_equal(capture_writer_close(writer, NULL, NULL), 0);
 	json_decref(table);
 	free(text);
@@ -126,7 +129,7 @@ static void test_pages_are_told_as_they_are(void **state)
 		run_child();
 	while (!*ready)
 		usleep(1000);
-	write_image(pid, NULL);
+	write_image(pid, NULL, true);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_int_equal(captures_open(".", &captures, &diag), 0);
@@ -234,7 +237,7 @@ static void test_code_that_may_be_written_is_told_as_it_is(void **state)
 	pid_t pid = fork();
 	if (!pid)
 		pause();
-	write_image(pid, NULL);
+	write_image(pid, NULL, true);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	munmap(at, f.len);
@@ -309,7 +312,8 @@ static void write_to_the_second(void)
 	assert_int_equal(pwrite(two_files[1], "z", 1, 0), 1);
 }
 
-/* Of two files that a process has mapped one is written when it has gone on. */
+/* Of two files that a process has mapped one is written when it has gone on. If the recorder is
+ * killed, nobody knows of either. */
 static void test_a_file_is_as_it_was_when_the_process_stood(void **state)
 {
 	(void)state;
@@ -335,18 +339,23 @@ static void test_a_file_is_as_it_was_when_the_process_stood(void **state)
 	pid_t pid = fork();
 	if (!pid)
 		pause();
-	write_image(pid, write_to_the_second);
+	for (int ends = 1; ends >= 0; ends--) {
+		write_image(pid, ends ? write_to_the_second : NULL, ends);
+		assert_int_equal(captures_open(".", &captures, &diag), 0);
+		const struct capture_file *files = captures_files(captures, &n);
+		for (int i = 0; i < 2; i++) {
+			assert_true(mapping_at(captures, at[i])->file < n);
+			assert_int_equal(files[mapping_at(captures, at[i])->file].changed,
+					 i || !ends);
+		}
+		captures_free(captures);
+	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_int_equal(captures_open(".", &captures, &diag), 0);
-	const struct capture_file *files = captures_files(captures, &n);
 	for (int i = 0; i < 2; i++) {
-		assert_true(mapping_at(captures, at[i])->file < n);
-		assert_int_equal(files[mapping_at(captures, at[i])->file].changed, i);
 		munmap(at[i], FILE_PAGES * PAGE);
 		close(two_files[i]);
 	}
-	captures_free(captures);
 }
 
 static void test_a_file_is_its_file_systems(void **state)

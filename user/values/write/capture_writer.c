@@ -442,6 +442,16 @@ void capture_writer_table(struct capture_writer *w, const char *json, size_t len
 		    len);
 }
 
+void capture_writer_table_final(struct capture_writer *w, int err)
+{
+	static const char json[] = "{\"version\":1,\"final\":true}";
+
+	if (w && err)
+		fail(w, err);
+	if (w)
+		capture_writer_table(w, json, strlen(json));
+}
+
 void capture_writer_resolve(struct capture_writer *w,
 			    uint32_t (*file_of)(void *ctx, const struct mapped_file *file),
 			    void *ctx)

@@ -209,9 +209,9 @@ static int write_table(struct capturing *c)
 	}
 	c->n_files = kept_files_count(start_image_files(c->image));
 	json_t *table = json_pack(
-		"{s:i,s:b,s:O,s:o,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules", plan->modules,
-		"places", places_json(&plan->places, c->programs), "mappings",
-		start_image_mappings(c->image), "files",
+		"{s:i,s:b,s:b,s:O,s:o,s:o,s:o,s:o}", "version", 1, "whole", 1, "final", 0,
+		"modules", plan->modules, "places", places_json(&plan->places, c->programs),
+		"mappings", start_image_mappings(c->image), "files",
 		kept_files_list(start_image_files(c->image)), "processor", processor_leaves());
 	char *text = table ? json_dumps(table, JSON_COMPACT) : NULL;
 	if (text)
@@ -416,6 +416,7 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 {
 	uint64_t lost, without_task;
 	size_t len = 0;
+	int table_err = 0;
 
 	*text = NULL;
 	FILE *words = open_memstream(text, &len);
@@ -429,7 +430,8 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	if (c->image &&
 	    (c->thinned || kept_files_count(start_image_files(c->image)) != c->n_files ||
 	     kept_files_changed(start_image_files(c->image))))
-		write_table(c);
+		table_err = write_table(c);
+	capture_writer_table_final(c->writer, table_err);
 	if (lost + without_task || c->broken)
 		fprintf(words,
 			"%llu captures were lost (a larger --ring helps) and %llu were of tasks "
