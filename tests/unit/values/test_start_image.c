@@ -149,6 +149,35 @@ static void test_pages_are_told_as_they_are(void **state)
 	captures_free(captures);
 }
 
+/* A process with so much memory of its own is not stopped where there is no room for it. */
+static void test_what_there_is_no_room_for_is_told_before(void **state)
+{
+	(void)state;
+	enum { MIB = 1 << 20, OWN = 64 };
+	const struct start_options options[] = {{0}, {.no_memory = "*"}};
+	struct capture_writer *writer;
+	struct pugmark_diag diag;
+	unsigned long long told = 0;
+
+	uint8_t *own =
+		mmap(NULL, OWN * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(own, 1, OWN * MIB);
+	for (int i = 0; i < 2; i++) {
+		int fd = open("captures", O_RDWR | O_CREAT | O_TRUNC, 0600);
+		assert_int_equal(capture_writer_open(fd, 1, &writer, &diag), 0);
+		struct start_image *image = start_image_new(&options[i], writer);
+		assert_int_equal(start_image_room(image, getpid(), 0, &diag), 0);
+		assert_int_equal(start_image_room(image, getpid(), OWN / 2 * MIB, &diag),
+				 i ? 0 : -ENOMEM);
+		start_image_free(image);
+		assert_int_equal(capture_writer_close(writer, NULL, NULL), 0);
+	}
+	munmap(own, OWN * MIB);
+	assert_int_equal(sscanf(strstr(diag.text, "has "), "has %llu MiB", &told), 1);
+	assert_in_range(told, OWN, 2 * OWN);
+	assert_non_null(strstr(diag.text, "the 32 MiB of --max-memory"));
+}
+
 /* A file of this process, of FILE_PAGES pages, each of one letter, which is mapped as a whole. */
 enum { FILE_PAGES = 4 };
 
@@ -393,6 +422,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_file_is_as_it_was_when_the_process_stood),
 		cmocka_unit_test(test_code_that_may_be_written_is_told_as_it_is),
 		cmocka_unit_test(test_a_module_is_its_file_systems),
+		cmocka_unit_test(test_what_there_is_no_room_for_is_told_before),
 		cmocka_unit_test(test_parts_of_a_file_are_kept_once_each),
 	};
 

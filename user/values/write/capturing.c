@@ -4,6 +4,7 @@
 #include "user/values/write/capturing.h"
 
 #include "user/kernel/ring.h"
+#include "user/proc/living_thread.h"
 #include "user/values/write/capture_programs.h"
 #include "user/values/write/capture_writer.h"
 #include "user/values/write/clock_removal.h"
@@ -283,10 +284,14 @@ static int share_processor(struct capturing *c, pid_t pid, struct pugmark_diag *
 
 static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct pugmark_diag *diag)
 {
-	uint64_t before_ns = now_ns();
 	struct frozen frozen;
-	int err = freeze(pid, &frozen, diag);
+	int err =
+		start_image_room(c->image, living_thread(pid), c->options->max_memory_bytes, diag);
 
+	if (err)
+		return err;
+	uint64_t before_ns = now_ns();
+	err = freeze(pid, &frozen, diag);
 	if (err)
 		return err;
 	const uint64_t stood_ns = now_ns();

@@ -59,11 +59,38 @@ int process_maps_read(struct process_maps *maps, pid_t pid)
 	return err;
 }
 
-void process_maps_find_wiped(struct process_maps *maps, pid_t pid)
+/* What @line of smaps says of the mapping @m. */
+static void look_at(struct process_map *m, const char *line)
+{
+	static const struct {
+		const char *name;
+		bool anonymous, present;
+	} sizes[] = {
+		{"Rss:", false, true},
+		{"Anonymous:", true, false},
+		{"Swap:", true, true},
+		{"Private_Hugetlb:", true, true},
+		{"Shared_Hugetlb:", false, true},
+	};
+
+	m->wiped |= !strncmp(line, "VmFlags:", strlen("VmFlags:")) && strstr(line, " wf");
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		size_t len = strlen(sizes[i].name);
+
+		if (strncmp(line, sizes[i].name, len))
+			continue;
+		uint64_t bytes = strtoull(line + len, NULL, 10) << 10;
+		m->present_bytes += sizes[i].present ? bytes : 0;
+		m->anonymous_bytes += sizes[i].anonymous ? bytes : 0;
+	}
+}
+
+void process_maps_look(struct process_maps *maps, pid_t pid)
 {
 	char path[32], *line = NULL;
 	uint64_t start = 0, end = 0;
 	size_t room = 0;
+	uint32_t next = 0; /* both lists are by address */
 
 	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
 	FILE *f = fopen(path, "re");
@@ -74,10 +101,10 @@ void process_maps_find_wiped(struct process_maps *maps, pid_t pid)
 			start = from;
 			end = to;
 		}
-		if (strncmp(line, "VmFlags:", strlen("VmFlags:")) || !strstr(line, " wf"))
-			continue;
-		for (uint32_t i = 0; i < maps->n; i++)
-			maps->at[i].wiped |= maps->at[i].start < end && start < maps->at[i].end;
+		while (next < maps->n && maps->at[next].end <= start)
+			next++;
+		for (uint32_t i = next; i < maps->n && maps->at[i].start < end; i++)
+			look_at(&maps->at[i], line);
 	}
 	free(line);
 	if (f)

@@ -16,7 +16,10 @@ struct process_map {
 	ino_t st_ino;
 	int prot; /* PROT_READ ... */
 	bool shared;
-	bool wiped; /* process_maps_find_wiped(): a fork's child has zeros there */
+	/* process_maps_look(): */
+	bool wiped;		  /* a fork's child has zeros there */
+	uint64_t present_bytes;	  /* in memory or swapped out */
+	uint64_t anonymous_bytes; /* those of it that are no file's */
 	char *path;
 };
 
@@ -27,8 +30,9 @@ struct process_maps {
 
 /* 0 or -errno. What was there is forgotten. */
 int process_maps_read(struct process_maps *maps, pid_t pid);
-/* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child. */
-void process_maps_find_wiped(struct process_maps *maps, pid_t pid);
+/* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child, and how
+ * much memory there is. */
+void process_maps_look(struct process_maps *maps, pid_t pid);
 /* Finds out by /proc/PID/map_files which files those of code are. */
 void process_maps_stat(struct process_maps *maps, pid_t pid);
 const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr);

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -187,6 +188,59 @@ static bool is_files_code(const struct process_map *m)
 	return m->inode && m->prot & PROT_EXEC && !(m->prot & PROT_WRITE);
 }
 
+/* Whether what is the process's own at @m is read. vsyscall is the kernel's. What the process
+ * itself may not read at the moment is read as well: it may later. */
+static bool is_read(struct start_image *s, const struct process_map *m)
+{
+	return !(m->start >> 63) && !is_files_code(m) && !kept_out_has(&s->kept_out, m->path);
+}
+
+/* MemAvailable of proc(5); UINT64_MAX: nobody says. */
+static uint64_t available_bytes(void)
+{
+	char line[128];
+	uint64_t kib = 0;
+	FILE *f = fopen("/proc/meminfo", "re");
+
+	while (f && !kib && fgets(line, sizeof(line), f))
+		sscanf(line, "MemAvailable: %" SCNu64, &kib);
+	if (f)
+		fclose(f);
+	return kib ? kib << 10 : UINT64_MAX;
+}
+
+int start_image_room(struct start_image *s, pid_t pid, uint64_t max_bytes,
+		     struct pugmark_diag *diag)
+{
+	struct process_maps maps = {0};
+	uint64_t bytes = 0, available = available_bytes();
+	bool limited = max_bytes && max_bytes < available;
+	uint64_t most = limited ? max_bytes : available;
+	int err = process_maps_read(&maps, pid);
+
+	if (err)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"looking at the memory of process %d: %s", pid,
+					strerror(-err));
+	process_maps_look(&maps, pid);
+	for (uint32_t i = 0; i < maps.n; i++) {
+		const struct process_map *m = &maps.at[i];
+
+		if (is_read(s, m))
+			bytes += m->shared || !m->inode ? m->present_bytes : m->anonymous_bytes;
+	}
+	process_maps_deinit(&maps);
+	if (bytes <= most)
+		return 0;
+	return pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET,
+				"process %d has %" PRIu64
+				" MiB of memory of its own, which is read "
+				"while it stands still: more than the %" PRIu64 " MiB %s "
+				"(--no-memory leaves mappings out)",
+				pid, bytes >> 20, most >> 20,
+				limited ? "of --max-memory" : "that this machine has available");
+}
+
 int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *diag)
 {
 	char path[32];
@@ -207,9 +261,7 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 	for (uint32_t i = 0; !err && i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
-		/* vsyscall is the kernel's. What the process itself may not read at the moment is
-		 * read as well: it may later. */
-		if (!(m->start >> 63) && !is_files_code(m) && !kept_out_has(&s->kept_out, m->path))
+		if (is_read(s, m))
 			err = own_pages_read(&s->pages, mem, pagemap, m) ? 0 : -ENOMEM;
 	}
 	if (mem >= 0)
@@ -223,7 +275,7 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 
 void start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns)
 {
-	process_maps_find_wiped(&s->maps, pid);
+	process_maps_look(&s->maps, pid);
 	for (uint32_t i = 0; i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 

@@ -19,6 +19,11 @@ struct start_options {
 struct start_image *start_image_new(const struct start_options *options,
 				    struct capture_writer *writer);
 void start_image_free(struct start_image *image);
+/* Whether what start_image_memory() will hold of process @pid, which runs, is no more than
+ * @max_bytes (0: no limit) nor than the machine has available. 0, or -errno with @diag filled:
+ * -ENOMEM. */
+int start_image_room(struct start_image *image, pid_t pid, uint64_t max_bytes,
+		     struct pugmark_diag *diag);
 /* Reads the memory of the stopped process @pid, and notes what it has mapped. */
 int start_image_memory(struct start_image *image, pid_t pid, struct pugmark_diag *diag);
 /* Writes what was read, and the files that it is of: the process may have gone on by then. What is
