@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test_freeze.c: a process whose first thread has ended is stopped by the threads that it has. */
+/* test_freeze.c: a process whose first thread has ended is stopped by the threads that it has, one
+ * with thousands as well as others; one that cannot be stopped is named. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,6 +80,47 @@ static void test_all_that_run_are_stopped(void **state)
 	}
 }
 
+enum { MANY = 6000, STACK = 1 << 16 };
+
+static void *wait_long(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void run_many(void)
+{
+	pthread_attr_t small;
+	pthread_t t;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK);
+	while (*turns < MANY && !pthread_create(&t, &small, wait_long, NULL))
+		++*turns;
+	turns[1] = 1;
+	pause();
+}
+
+static void test_many_are_stopped(void **state)
+{
+	struct pugmark_diag diag;
+	struct frozen frozen;
+
+	(void)state;
+	turns[0] = turns[1] = 0;
+	pid_t pid = fork();
+	if (!pid)
+		run_many();
+	while (!turns[1])
+		usleep(1000);
+	assert_int_equal(freeze(pid, &frozen, &diag), 0);
+	assert_int_equal(frozen.n, *turns + 1);
+	thaw(&frozen);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 /* Its first thread is in vfork() until the child ends; nothing interrupts that. */
 static void run_vfork_parent(void)
 {
@@ -129,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_that_run_are_stopped),
+		cmocka_unit_test(test_many_are_stopped),
 		cmocka_unit_test(test_one_that_cannot_be_stopped_is_told)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

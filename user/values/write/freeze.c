@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* freeze.c: see freeze.h. PTRACE_INTERRUPT stops a thread without a signal that it could see;
- * system calls that are interrupted go on by themselves. Threads that are born meanwhile are found
- * by looking again. */
+ * system calls that are interrupted go on by themselves. All are asked before one is waited for, so
+ * that many take no longer than a few. Threads that are born meanwhile are found by looking again.
+ */
 #include "user/values/write/freeze.h"
 
 #include "user/proc/living_thread.h"
@@ -19,7 +20,7 @@
 
 enum { WAIT_MS = 1000, POLL_NS = 200000, LATER_MAX = 64 };
 
-static bool is_stopped(const struct frozen *f, pid_t tid)
+static bool is_known(const struct frozen *f, pid_t tid)
 {
 	for (uint32_t i = 0; i < f->n; i++)
 		if (f->tids[i] == tid)
@@ -35,14 +36,12 @@ static uint64_t now_ms(void)
 	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 }
 
-/* Waits until thread @tid of @pid, which was seized, stands. -ESRCH: it has ended. -EBUSY: by
+/* Waits until thread @tid of @pid, which was asked, stands. -ESRCH: it has ended. -EBUSY: by
  * @until_ms it does not stand, as it is in a call that nothing interrupts. */
 static int await_stop(pid_t pid, pid_t tid, uint64_t until_ms)
 {
 	int status;
 
-	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
-		return -errno;
 	for (;;) {
 		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
 
@@ -66,9 +65,8 @@ static int await_stop(pid_t pid, pid_t tid, uint64_t until_ms)
 	}
 }
 
-/* Seizes thread @tid of @pid and waits until it stands. -ESRCH: it has ended. One that was seized
- * and does not come to stand is in the list, so that it is let go. */
-static int stop_thread(struct frozen *f, pid_t pid, pid_t tid, uint64_t until_ms)
+/* Seizes thread @tid of @pid and asks it to stop. -ESRCH: it has ended. */
+static int ask(struct frozen *f, pid_t pid, pid_t tid)
 {
 	if (f->n == f->cap) {
 		uint32_t cap = f->cap ? 2 * f->cap : 16;
@@ -82,17 +80,16 @@ static int stop_thread(struct frozen *f, pid_t pid, pid_t tid, uint64_t until_ms
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
 		return errno == EPERM && thread_has_ended(pid, tid) ? -ESRCH : -errno;
 	f->tids[f->n++] = tid;
-	int err = await_stop(pid, tid, until_ms);
-	f->n -= err == -ESRCH;
-	return err;
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else it has ended, which is seen below */
+	return 0;
 }
 
-/* Stops what is not yet. Returns how many that were, or -errno. */
-static int stop_round(struct frozen *f, pid_t pid, uint64_t until_ms)
+/* Asks those that are not yet known. */
+static int ask_new(struct frozen *f, pid_t pid)
 {
 	char path[32];
 	struct dirent *e;
-	int n = 0, err = 0;
+	int err = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *dir = opendir(path);
@@ -101,15 +98,31 @@ static int stop_round(struct frozen *f, pid_t pid, uint64_t until_ms)
 	while (!err && (e = readdir(dir))) {
 		pid_t tid = atoi(e->d_name);
 
-		if (tid <= 0 || is_stopped(f, tid))
-			continue;
-		err = stop_thread(f, pid, tid, until_ms);
-		n += !err;
+		if (tid > 0 && !is_known(f, tid))
+			err = ask(f, pid, tid);
 		if (err == -ESRCH)
 			err = 0;
 	}
 	closedir(dir);
-	return err ? err : n;
+	return err;
+}
+
+/* Waits for those behind the first *@stood, which grows by those that stand. Each has a second from
+ * when the one before stood. */
+static int wait_for(struct frozen *f, pid_t pid, uint32_t *stood)
+{
+	int err = 0;
+
+	while (!err && *stood < f->n) {
+		err = await_stop(pid, f->tids[*stood], now_ms() + WAIT_MS);
+		if (!err)
+			++*stood;
+		if (err == -ESRCH) {
+			f->tids[*stood] = f->tids[--f->n];
+			err = 0;
+		}
+	}
+	return err;
 }
 
 /* A thread that was seized can be let go only where it stands: that is done by the next call that
@@ -141,34 +154,53 @@ static void let_go_those(void)
 	}
 }
 
+/* Lets go those that were asked, of which the first @stood stand, and others by @until_ms. */
+static void let_go(struct frozen *f, pid_t pid, uint32_t stood, uint64_t until_ms)
+{
+	uint32_t n = stood;
+
+	for (uint32_t i = stood; i < f->n; i++) {
+		int err = await_stop(pid, f->tids[i], until_ms);
+
+		if (!err)
+			f->tids[n++] = f->tids[i];
+		else if (err == -EBUSY)
+			let_go_later(f->tids[i]);
+	}
+	f->n = n;
+	thaw(f);
+}
+
 int freeze(pid_t pid, struct frozen *out, struct pugmark_diag *diag)
 {
 	struct frozen f = {0};
-	int n;
-	const uint64_t until_ms = now_ms() + WAIT_MS;
+	uint32_t stood = 0, before;
+	int err;
 
 	let_go_those();
-	do
-		n = stop_round(&f, pid, until_ms);
-	while (n > 0);
-	if (!n && !f.n)
-		n = -ESRCH;
-	if (n == -EBUSY) {
-		pid_t busy = f.tids[--f.n];
+	do {
+		before = stood;
+		err = ask_new(&f, pid);
+		err = err ? err : wait_for(&f, pid, &stood);
+	} while (!err && stood > before);
+	if (!err && !stood)
+		err = -ESRCH;
+	if (err == -EBUSY) {
+		pid_t busy = f.tids[stood];
 
-		thaw(&f);
-		let_go_later(busy);
+		let_go(&f, pid, stood, 0);
 		return pugmark_diag_set(
-			diag, n, NULL, PUGMARK_NO_OFFSET,
-			"process %d was not stopped for a moment: thread %d is in a "
-			"call that nothing interrupts (try again later)",
+			diag, err, NULL, PUGMARK_NO_OFFSET,
+			"process %d was not stopped for a moment: for a second thread %d has been "
+			"in a call that nothing interrupts (try again later)",
 			pid, busy);
 	}
-	if (n < 0) {
-		thaw(&f);
-		return pugmark_diag_set(diag, n, NULL, PUGMARK_NO_OFFSET,
-					"stopping process %d for a moment: %s%s", pid, strerror(-n),
-					n == -EPERM ? " (a debugger or strace may have it)" : "");
+	if (err) {
+		let_go(&f, pid, stood, now_ms() + WAIT_MS);
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"stopping process %d for a moment: %s%s", pid,
+					strerror(-err),
+					err == -EPERM ? " (a debugger or strace may have it)" : "");
 	}
 	*out = f;
 	return 0;

@@ -15,9 +15,9 @@ struct frozen {
 };
 
 /* Returns 0, or -errno with @diag filled and nothing stopped: -EPERM (another tracer has it),
- * -EBUSY (after a second one of its threads is still in a call that nothing interrupts, as a parent
- * in vfork() is; that thread alone may then stand until the next call, or until this process ends,
- * once its call is over). */
+ * -EBUSY (a second after all others that were asked before it stood a thread is still in a call
+ * that nothing interrupts, as a parent in vfork() is; such threads alone may then stand until the
+ * next call, or until this process ends, once their calls are over). */
 int freeze(pid_t pid, struct frozen *out, struct pugmark_diag *diag);
 /* Lets them go on, and frees the list. */
 void thaw(struct frozen *frozen);
