@@ -98,6 +98,31 @@ claim 'that nothing is kept of the program itself is said' \
 try both --redact 0 --redact '*/secret' --redact '*/mapped'
 claim 'several at once' is "$(found both)" 'public '
 
+# It came with the environment, and lies in a frame while the task forks.
+cat >stacked.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	char line[100];
+	strcpy(line, getenv("WORDS"));
+	if (!fork())
+		_exit(0);
+	wait(NULL);
+	return line[3] == '.';
+}
+C
+${CC:-cc} -O1 -g -w -o stacked stacked.c || exit 1
+words 60 >given
+stacked() { # OUT OPTIONS...
+	WORDS=$(cat given) "$PUGMARK" record -q --level values "${@:2}" -o "$1" -- ./stacked 2>>err
+	python3 found.py "$1" given
+}
+claim 'what lies on the stack is in a copy of it' is "$(stacked words)" given
+claim "but not with --no-memory '[stack]'" is "$(stacked no_words --no-memory '[stack]')" ''
+
 "$PUGMARK" values both look >looked 2>>err
 claim 'the replay goes on to the end' is $? 0
 claim 'what is read of other files is known' is "$(sed -n '1s/.*text=[^ ]* \"\([^"]*\).*= \([0-9?~]*\)$/\1/p' looked)" "$(cat public)"

@@ -47,7 +47,7 @@ int unpacker_new(const struct recorder_options *options, struct recording_totals
 	u->ctx = ctx;
 	u->totals = totals;
 	u->times = options->time_unit_ns;
-	u->hides = options->n_redact;
+	u->hides = options->n_redact || options->no_memory;
 	u->enc = segment_encoder_new(options->time_unit_ns);
 	u->kept.enc = segment_encoder_new(options->time_unit_ns);
 	int err = u->enc && u->kept.enc ? attach_stacks_new(options, &u->attach_stacks) : -ENOMEM;
