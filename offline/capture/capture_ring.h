@@ -31,6 +31,7 @@
 #define CAPTURE_OPENS 128	/* it makes a descriptor of a path */
 #define CAPTURE_BESIDE 256	/* more is read than it has written */
 #define CAPTURE_BESIDE_PEER 512 /* the same, of the peer's address alone */
+#define CAPTURE_ELSEWHERE 1024	/* what it brings is from where no descriptor leads */
 
 /* What a descriptor leads to, if bytes that are read there can be those that were written: a
  * *channel*. An end is an inode, of a TCP socket its address and port. */

@@ -92,6 +92,13 @@ bool syscall_content(uint32_t number)
 	return row && row->traits & CAPTURE_CONTENT;
 }
 
+bool syscall_elsewhere(uint32_t number)
+{
+	const struct syscall_row *row = find(number);
+
+	return row && row->traits & CAPTURE_ELSEWHERE;
+}
+
 bool syscall_reads_beside(uint32_t number, bool *peer)
 {
 	const struct syscall_row *row = find(number);

@@ -16,6 +16,9 @@ bool syscall_writes_untold(uint32_t number);
 const char *syscall_name(uint32_t number);
 /* Whether what it brings, or maps, is what a descriptor leads to. */
 bool syscall_content(uint32_t number);
+/* Whether it is from where none leads: a queue of System V, an attribute of a path, another
+ * process. */
+bool syscall_elsewhere(uint32_t number);
 /* Whether more is read where it writes than it has written; *@peer: of the peer's address alone. */
 bool syscall_reads_beside(uint32_t number, bool *peer);
 

@@ -84,7 +84,7 @@ static bool holds_more(const struct capture *c, uint32_t i)
 static void hide_of_call(struct capture *c, bool shown, struct capture_range *ranges)
 {
 	enum { ERROR_MOST = 4095 };
-	bool hidden = syscall_content(c->nr) && !shown;
+	bool hidden = (syscall_content(c->nr) && !shown) || syscall_elsewhere(c->nr);
 
 	for (uint32_t i = 0; i < c->n_ranges; i++)
 		ranges[i].unread |= hidden || holds_more(c, i);
