@@ -58,11 +58,22 @@ bool stack_call_intact(const struct parser *p, const struct pugmark_witness_even
 				return_address(p, p->stack[i - 1].module, n));
 }
 
+/* Go: whether frame @i has left its stack, which another thread may be on by now: what lies there
+ * proves nothing. */
+static bool has_given_up_stack(const struct parser *p, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	return p->tables[f->module]->go_runtime &&
+	       p->plans[f->module]->funcs[f->func].flags & PUGMARK_PLAN_FUNC_SWITCHES;
+}
+
 bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_event *e,
 			 uint32_t level)
 {
 	for (uint32_t i = level + 1; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
+		if (i < level && has_given_up_stack(p, i))
+			break;
 		/* Not called yet, as long as the handler that came before runs. */
 		bool ahead = i < level && is_ahead(p, i);
 		if (!ahead &&
