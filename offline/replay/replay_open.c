@@ -62,8 +62,9 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	parent->stop_behind = i + 1;
 	enum value_replay_stop stop =
 		c ? value_run_forward(parent, UINT64_MAX / 4, NULL) : VALUE_REPLAY_GAP;
-	if (stop != VALUE_REPLAY_LIMIT || !value_run_keep(parent) ||
-	    parent->snapshots[parent->n_snapshots - 1].count != value_run_count(parent)) {
+	/* A snapshot of that many instructions is there already where none was counted since: while
+	 * it was in libraries. */
+	if (stop != VALUE_REPLAY_LIMIT || !value_run_keep_near(parent)) {
 		value_run_free(parent);
 		return pugmark_diag_set(
 			diag, -ENODATA, "captures", PUGMARK_NO_OFFSET,
@@ -71,7 +72,7 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 			"to there",
 			child->parent);
 	}
-	struct run_snapshot begin = parent->snapshots[parent->n_snapshots - 1];
+	struct run_snapshot begin = parent->near[(parent->n_near - 1) % NEAR_SNAPSHOTS];
 	const struct capture *first = value_run_record_at(run, 0);
 	bool own = value_run_forks(first) && !first->result;
 	begin.count = begin.assumed = begin.unknown = 0;

@@ -126,6 +126,46 @@ run 1 record -q --level values --no-memory '[heap]' -o started -- ./mapped kept.
 claim 'which is refused with its reason where there is no heap yet' grep -q 'has no heap yet' err
 claim 'a device that was mapped is not taken for zeros' \
 	grep -qE ' first\(.*\) = \?$' <("$PUGMARK" values device first)
+# A thread whose own code is all in a library, of which nothing is counted, makes another one, while main is
+# awake: the new one begins where it was made, and not where its maker did.
+cat >chain_library.c <<'C'
+#include <pthread.h>
+void *chain(void *made)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, made, (void *)5);
+	pthread_join(t, NULL);
+	return NULL;
+}
+C
+cat >chain.c <<'C'
+#include <pthread.h>
+#include <unistd.h>
+void *chain(void *made);
+static volatile int over;
+__attribute__((noinline)) void *made(void *arg)
+{
+	getppid();
+	over = 1;
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, chain, made);
+	while (!over)
+		;
+	pthread_join(t, NULL);
+	return 0;
+}
+C
+if ${CC:-cc} -O1 -g -w -shared -fPIC -o libchain.so chain_library.c -pthread &&
+	${CC:-cc} -O1 -g -w -o chain chain.c -L. -lchain -Wl,-rpath,"$PWD" -pthread; then
+	"$PUGMARK" record -q --level values -o chained -- ./chain >printed 2>>err
+	"$PUGMARK" values --task 3 chained made >noted 2>>err
+	claim 'a thread that a library has made in a thread of its own is known to its end' is $? 0
+	claim 'and begins with the argument it was given' grep -qE '^3 [0-9]+ made\(arg=0x5\)' noted
+fi
 if ! command -v redis-server redis-benchmark >/dev/null; then
 	echo 'skip redis: not installed'
 	conclude
