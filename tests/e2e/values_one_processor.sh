@@ -440,6 +440,7 @@ kill -INT $recorder
 wait $recorder
 claim 'an attached process is recorded' is $? 0
 where >after
+claim 'and is not told by which option its threads are known' lacks 'had [0-9]+ threads' said
 claim 'all its threads are on one processor meanwhile' is "$(sort -u during | wc -l)" 1
 claim 'and may run where they might before' same before after
 kill $waits

@@ -3,6 +3,7 @@
  * why. */
 #include "user/cmd/record_summary.h"
 
+#include "offline/capture/families.h"
 #include "user/cli/command.h"
 #include "user/proc/running.h"
 
@@ -46,6 +47,32 @@ static const char *what_helps(const struct recorder_options *o, const struct rec
 		return " (a larger --ring helps)";
 	return o->on_full_wait ? " (a larger --ring helps, or more room on the disk)"
 			       : " (--on-full wait helps, or a larger --ring)";
+}
+
+/* Values of several threads: which of them are known only with another option. */
+static void tell_threads(const struct recorder_options *o)
+{
+	struct families families;
+	struct pugmark_diag diag;
+	uint32_t most = 0;
+
+	if (o->one_processor || families_read(o->output, &families, &diag))
+		return;
+	for (uint32_t i = 0; i < families.n; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; !families.at[i].alone && k < families.n; k++)
+			n += families.at[k].pid == families.at[i].pid;
+		most = n > most ? n : most;
+	}
+	families_deinit(&families);
+	if (!most)
+		return;
+	print_name(o);
+	fprintf(stderr,
+		"a process had %u threads: what one of them reads while another one runs is "
+		"assumed (with --one-processor it is known)\n",
+		most);
 }
 
 void record_summary(const struct record_args *a, const struct recorder_result *r)
@@ -117,5 +144,6 @@ void record_summary(const struct record_args *a, const struct recorder_result *r
 		print_name(o);
 		fprintf(stderr, "%llu captures, %llu bytes\n", (unsigned long long)r->captures,
 			(unsigned long long)r->capture_bytes);
+		tell_threads(o);
 	}
 }
