@@ -30,6 +30,27 @@ static void go_to(struct wet_walk *w, uint32_t node, uint64_t at)
 	pass(w, node);
 }
 
+/* The reverse of who was executed next. */
+static int find_before(struct wet_walk *w)
+{
+	const struct wet_file *f = w->file;
+	w->first = calloc(f->n_nodes + (size_t)2, sizeof(*w->first));
+	w->before = calloc(f->n_next + (size_t)1, sizeof(*w->before));
+	if (!w->first || !w->before)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->n_next; i++)
+		w->first[f->next[i] + (size_t)2]++;
+	for (size_t i = 2; i < f->n_nodes + (size_t)2; i++)
+		w->first[i] += w->first[i - 1];
+	for (uint32_t i = 0; i < f->n_nodes; i++)
+		for (uint32_t k = 0; k < f->nodes[i].n_next; k++) {
+			uint32_t next = f->next[f->nodes[i].first_next + k];
+			w->before[w->first[next + (size_t)1]++] = i;
+		}
+	return 0;
+}
+
+/* Where no list of nodes can have it: at the beginning. */
 static void find_node(struct wet_walk *w)
 {
 	for (uint32_t i = 0; i < w->file->n_nodes; i++)
@@ -48,6 +69,8 @@ int wet_walk_init(struct wet_walk *w, const struct wet_file *file, uint64_t at, 
 	w->at = calloc(file->n_nodes + (size_t)1, sizeof(*w->at));
 	if (!w->times || !w->at)
 		err = -ENOMEM;
+	if (!err && backward)
+		err = find_before(w);
 	for (uint32_t i = 0; i < file->n_nodes && !err; i++) {
 		err = wet_file_stream(file, file->nodes[i].times, &w->times[i]);
 		if (!err)
@@ -66,22 +89,29 @@ void wet_walk_deinit(struct wet_walk *w)
 		wet_cursor_free(w->times[i]);
 	free(w->times);
 	free(w->at);
+	free(w->first);
+	free(w->before);
 	*w = (struct wet_walk){0};
 }
 
 bool wet_walk_step(struct wet_walk *w, uint64_t *time, uint32_t *node)
 {
-	const struct wet_file_node *n;
 	if (!w->now)
 		return false;
+	const struct wet_file_node *n = &w->file->nodes[w->node];
+	const uint32_t *may = w->file->next + n->first_next;
+	uint32_t n_may = n->n_next;
+	if (w->backward) {
+		may = w->before + w->first[w->node];
+		n_may = w->first[w->node + (size_t)1] - w->first[w->node];
+	}
 	*time = w->now;
 	*node = w->node;
 	pass(w, w->node);
 	w->now = w->backward ? w->now - 1 : w->now + 1;
-	n = &w->file->nodes[w->node];
-	for (uint32_t k = 0; !w->backward && k < n->n_next; k++)
-		if (w->at[w->file->next[n->first_next + k]] == w->now) {
-			w->node = w->file->next[n->first_next + k];
+	for (uint32_t k = 0; k < n_may; k++)
+		if (w->at[may[k]] == w->now) {
+			w->node = may[k];
 			return true;
 		}
 	find_node(w);

@@ -11,6 +11,9 @@ struct wet_walk {
 	struct wet_cursor **times; /* of each node */
 	uint64_t *at; /* of each node: the timestamp that is next in the walk; 0: none */
 	bool backward;
+	/* Backwards: the nodes that were ever executed before node @i are @before from first[i] to
+	 * first[i + 1]. */
+	uint32_t *first, *before;
 	uint64_t now; /* timestamp of the node that is next; 0: the walk is over */
 	uint32_t node;
 };
