@@ -3,6 +3,7 @@
  * which random bytes are not known, are executed a second time with other bytes in the place of
  * those, all exact. What the first run has called exact is the same in the second. */
 #include "offline/eval/machine.h"
+#include "tests/support/small_machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,15 +171,9 @@ static unsigned agree(const struct outcome *first, const struct outcome *second,
 
 static struct value_machine *begin(struct value_memory *memory, const uint8_t *code, size_t n)
 {
-	struct value_region text = {.start = CODE, .end = CODE + CODE_BYTES, .prot = 7};
-	struct value_region data = {.start = DATA, .end = DATA + VALUE_PAGE, .prot = 3};
-	assert_int_equal(value_memory_init(memory, NULL, NULL), 0);
-	assert_int_equal(value_memory_map(memory, &text), 0);
-	assert_int_equal(value_memory_map(memory, &data), 0);
-	assert_int_equal(value_memory_write(memory, CODE, code, n, VALUE_EXACT), 0);
-	struct value_machine *m = value_machine_new(memory);
+	struct value_machine *m = small_machine(memory, CODE, CODE_BYTES, DATA, false);
 	assert_non_null(m);
-	assert_int_equal(value_machine_code(m, CODE, CODE + CODE_BYTES), 0);
+	assert_int_equal(value_memory_write(memory, CODE, code, n, VALUE_EXACT), 0);
 	return m;
 }
 

@@ -2,6 +2,7 @@
 /* Why results are not exact: which instruction has read what nobody has told, a register or memory,
  * and which ones only follow. */
 #include "offline/eval/machine.h"
+#include "tests/support/small_machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,15 +16,9 @@
 
 static struct value_machine *begin(struct value_memory *memory, const uint8_t *code, size_t n)
 {
-	struct value_region text = {.start = CODE, .end = CODE + VALUE_PAGE, .prot = 5};
-	struct value_region data = {.start = DATA, .end = DATA + VALUE_PAGE, .prot = 3};
-	assert_int_equal(value_memory_init(memory, NULL, NULL), 0);
-	assert_int_equal(value_memory_map(memory, &text), 0);
-	assert_int_equal(value_memory_map(memory, &data), 0);
-	assert_int_equal(value_memory_write(memory, CODE, code, n, VALUE_EXACT), 0);
-	struct value_machine *m = value_machine_new(memory);
+	struct value_machine *m = small_machine(memory, CODE, VALUE_PAGE, DATA, false);
 	assert_non_null(m);
-	assert_int_equal(value_machine_code(m, CODE, CODE + VALUE_PAGE), 0);
+	assert_int_equal(value_memory_write(memory, CODE, code, n, VALUE_EXACT), 0);
 	value_machine_state(m)->rip = CODE;
 	return m;
 }

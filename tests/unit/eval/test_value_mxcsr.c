@@ -2,6 +2,7 @@
 /* test_value_mxcsr.c: whatever MXCSR and the x87 area of a state have (a file may say anything),
  * what the processor executes of it neither faults nor changes the evaluator's own MXCSR. */
 #include "offline/eval/machine.h"
+#include "tests/support/small_machine.h"
 
 #include <immintrin.h>
 #include <setjmp.h>
@@ -16,25 +17,11 @@ enum { CODE = 0x400000, DATA = 0x500000, SIZE = VALUE_PAGE };
 static struct value_memory memory;
 static struct value_machine *machine;
 
-static int fill(void *ctx, const struct value_region *region, uint64_t addr, uint8_t *bytes,
-		uint8_t *quality)
-{
-	(void)ctx, (void)region, (void)addr, (void)quality;
-	memset(bytes, 0, VALUE_PAGE);
-	return 0;
-}
-
 static int begin(void **s)
 {
-	const struct value_region code = {.start = CODE, .end = CODE + SIZE, .prot = VALUE_EXEC};
-	const struct value_region data = {
-		.start = DATA, .end = DATA + SIZE, .prot = VALUE_READ | VALUE_WRITE};
 	(void)s;
-	if (value_memory_init(&memory, fill, NULL) || value_memory_map(&memory, &code) ||
-	    value_memory_map(&memory, &data))
-		return -1;
-	machine = value_machine_new(&memory);
-	return machine ? value_machine_code(machine, CODE, CODE + SIZE) : -1;
+	machine = small_machine(&memory, CODE, SIZE, DATA, true);
+	return machine ? 0 : -1;
 }
 
 static int end(void **s)

@@ -3,6 +3,7 @@
  * what it wrote is compared with the bytes that have changed, what it read with the manual. */
 #include "offline/eval/machine.h"
 #include "offline/eval/string_ranges.h"
+#include "tests/support/small_machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,25 +24,11 @@ enum {
 static struct value_memory memory;
 static struct value_machine *machine;
 
-static int fill(void *ctx, const struct value_region *region, uint64_t addr, uint8_t *bytes,
-		uint8_t *quality)
-{
-	(void)ctx, (void)region, (void)addr, (void)quality;
-	memset(bytes, 0, VALUE_PAGE);
-	return 0;
-}
-
 static int begin(void **s)
 {
-	const struct value_region code = {.start = CODE, .end = CODE + SIZE, .prot = VALUE_EXEC};
-	const struct value_region data = {
-		.start = DATA, .end = DATA + SIZE, .prot = VALUE_READ | VALUE_WRITE};
 	(void)s;
-	if (value_memory_init(&memory, fill, NULL) || value_memory_map(&memory, &code) ||
-	    value_memory_map(&memory, &data))
-		return -1;
-	machine = value_machine_new(&memory);
-	return machine ? value_machine_code(machine, CODE, CODE + SIZE) : -1;
+	machine = small_machine(&memory, CODE, SIZE, DATA, true);
+	return machine ? 0 : -1;
 }
 
 static int end(void **s)
