@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_record.c: `pugmark record`: checks, plans, records, and the sentence at the end. */
+#include "user/cmd/record_notes.h"
 #include "user/cmd/record_summary.h"
 #include "user/cli/command.h"
-#include "user/cli/printable.h"
-#include "user/file/packed.h"
 #include "user/measure/measure_costs.h"
 #include "user/plan/probe_costs.h"
-#include "user/plan/unknown_code.h"
-#include "user/proc/running.h"
 #include "user/record/ask/record_args.h"
 #include "user/record/ask/record_check.h"
 #include "user/record/ask/record_reads.h"
@@ -17,8 +14,6 @@
 #include "user/values/write/capture_plan.h"
 
 #include <errno.h>
-#include <fnmatch.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,20 +66,6 @@ static void planned(void *ctx)
 	record_modules_planned(r->modules);
 }
 
-/* Says which patterns have no match yet: such a pattern may be wrong, or its module may be loaded
- * later, or never. */
-static void tell_awaited(const struct record_modules_options *o, const struct record_modules *m,
-			 bool last)
-{
-	for (uint32_t i = 0; i < o->n_modules; i++)
-		if (m->awaited[i])
-			command_say(stderr,
-				    last ? "pugmark: no module '" : "pugmark: note: no module '",
-				    o->modules[i],
-				    last ? "' was ever loaded\n"
-					 : "' so far: it is traced from when one is loaded\n");
-}
-
 /* Refuses to wait for modules that are loaded later: they would be planned together with what is
  * patched already. */
 static int refuse_awaited(const struct record_modules_options *o, const struct record_modules *m,
@@ -114,185 +95,6 @@ static void measure_costs(bool quiet)
 		progress_end(&progress);
 	}
 	free(path);
-}
-
-/* Says, before anything is recorded, where no probe can tell what the program does. */
-static void warn_unresolved(const struct record_modules *modules, bool quiet)
-{
-	for (uint32_t i = 0; !quiet && i < modules->n; i++) {
-		const struct recorder_module *m = &modules->at[i];
-		uint32_t n = m->plan ? pugmark_plan_unknown_code(m->plan) : 0;
-
-		if (!n)
-			continue;
-		command_say(stderr, "pugmark: ", m->name ? m->name : m->path, ": ");
-		fprintf(stderr,
-			"at %u place%s of this file nothing can be probed that tells what happens: "
-			"where one of them is met, the trace may have a gap (which `pugmark "
-			"verify` then names)\n",
-			n, n == 1 ? "" : "s");
-	}
-}
-
-/* Says which functions have a probe on each block, because they are too large to choose for. */
-static void tell_whole(const struct record_modules *modules)
-{
-	for (uint32_t i = 0; i < modules->n; i++) {
-		const struct pugmark_plan *p = modules->at[i].plan;
-		for (uint32_t f = 0; p && f < p->n_funcs; f++) {
-			if (!(p->funcs[f].flags & PUGMARK_PLAN_FUNC_WHOLE))
-				continue;
-			command_say(stderr, "pugmark: note: ", p->strings + p->funcs[f].name,
-				    " is too large to choose for: each of its blocks is probed "
-				    "(-N leaves it out)\n");
-		}
-	}
-}
-
-/* Says where code of a file is taken for that of another module. What is left out because somebody
- * has asked for it is not told. */
-static void tell_foreign(const struct record_args *a, const struct record_modules *modules)
-{
-	const struct planning_options *o = &a->planning;
-	for (uint32_t i = 0; i < modules->n; i++) {
-		const struct recorder_module *m = &modules->at[i];
-		uint32_t n = 0;
-		for (uint32_t f = 0; m->plan && f < m->plan->n_funcs; f++)
-			n += !!(m->plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE);
-		if (!n || o->n_only || o->n_without || o->n_out || o->n_shares ||
-		    modules->planned[i].n_left_out)
-			continue;
-		command_say(stderr, "pugmark: note: ", m->name ? m->name : m->path, ": ");
-		fprintf(stderr,
-			"%u functions have no call frame information, and return from frames of "
-			"a size that nothing tells: they are taken for another module's, and not "
-			"traced\n",
-			n);
-	}
-}
-
-/* What is to be said of a module, or NULL; the caller frees. */
-typedef char *words_fn(const struct recorder_module *module, const char *name);
-
-/* Says of each module what @words_of has to say; returns all of that for the recording, or NULL.
- * The caller frees. */
-static char *tell_each(const struct record_modules *modules, words_fn *words_of, bool quiet)
-{
-	char *text = NULL;
-
-	for (uint32_t i = 0; i < modules->n; i++) {
-		const struct recorder_module *m = &modules->at[i];
-		char *words = words_of(m, m->name ? m->name : m->path), *both;
-
-		if (!words)
-			continue;
-		if (!quiet)
-			command_say(stderr, "pugmark: note: ", words, "\n");
-		if (text && asprintf(&both, "%s; %s", text, words) >= 0) {
-			free(text);
-			text = both;
-		}
-		if (text)
-			free(words);
-		else
-			text = words;
-	}
-	return text;
-}
-
-/* Of a file that holds a program that only its memory shows. */
-static char *packed_words(const struct recorder_module *m, const char *name)
-{
-	char *words;
-
-	return file_is_packed(m->path) && asprintf(&words, "%s " PACKED_WORDS, name) >= 0 ? words
-											  : NULL;
-}
-
-#define NUMBERLESS_WORDS                                                                           \
-	"was built by no version of Go that is known to keep a goroutine's number at a certain "   \
-	"place (1.18 to 1.26), nor does DWARF say where: goroutines have no numbers"
-
-/* Go's runtime is in it; the plan has the names of functions that Go's own table has. */
-static bool is_of_go(const struct pugmark_plan *plan)
-{
-	for (uint32_t f = 0; plan && f < plan->n_funcs; f++)
-		if (!strcmp(plan->strings + plan->funcs[f].name, "runtime.copystack"))
-			return true;
-	return false;
-}
-
-/* Of a program whose goroutines have no numbers. */
-static char *numberless_words(const struct recorder_module *m, const char *name)
-{
-	char *words;
-	bool tells = !m->goid_at && is_of_go(m->plan);
-
-	return tells && asprintf(&words, "%s " NUMBERLESS_WORDS, name) >= 0 ? words : NULL;
-}
-
-/* Of code that nothing tells that it runs. */
-static char *unknown_words(const struct recorder_module *m, const char *name)
-{
-	struct unknown_code u = {0};
-	char *words;
-
-	if (m->plan)
-		u = unknown_code_of(m->plan);
-	return u.n && asprintf(&words, "%s: " UNKNOWN_CODE_WORDS, name, u.n, u.n == 1 ? "" : "s",
-			       (unsigned long long)u.bytes, (unsigned long long)u.first) >= 0
-		       ? words
-		       : NULL;
-}
-
-/* Says which processes are not traced: workers that a process has already. What it forks from now
- * on is. */
-static void tell_forked(const struct record_args *a, const struct record_modules *modules)
-{
-	enum { NAMED = 8 };
-	pid_t forked[RECORD_RUNNING_MAX];
-	const char *name = modules->targets.at[0].name;
-	uint32_t n = running_forked(a->pids, a->options.n_pids, forked, RECORD_RUNNING_MAX);
-
-	if (!n)
-		return;
-	fprintf(stderr, "pugmark: note: %u process%s forked before %s not traced (", n,
-		n == 1 ? " that was" : "es that were", n == 1 ? "is" : "are");
-	for (uint32_t i = 0; n <= NAMED && i < n; i++)
-		fprintf(stderr, "%s -p %d%s", i ? "" : "add", forked[i],
-			i + 1 == n ? ", or take " : "");
-	if (running_runs(a->pids[0], name)) {
-		fputs("-a ", stderr);
-		printable_print(stderr, name, PRINT_SHELL);
-		fputs(")\n", stderr);
-	} else { /* replaced or deleted */
-		fprintf(stderr, "-a /proc/%d/exe)\n", a->pids[0]);
-	}
-}
-
-/* Says what an earlier recording has taken out, which is not traced; returns that for the
- * recording. The caller frees. */
-static char *tell_left_out(const struct record_modules *modules, bool quiet)
-{
-	char *text = NULL;
-	size_t len = 0;
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < modules->n; i++)
-		n += modules->planned[i].n_left_out;
-	FILE *f = n ? open_memstream(&text, &len) : NULL;
-	if (!f)
-		return NULL;
-	if (!quiet)
-		fprintf(stderr,
-			"pugmark: note: %u function%s out from the start, as an earlier recording "
-			"has taken %s out (--fresh begins with all; `pugmark verify` names them)\n",
-			n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
-	fprintf(f, "out from the start, since an earlier recording has taken them out:");
-	for (uint32_t i = 0, k = 0; i < modules->n; i++)
-		if (modules->planned[i].n_left_out)
-			fprintf(f, "%s %s", k++ ? ";" : "", modules->planned[i].left_out);
-	fclose(f);
-	return text;
 }
 
 /* Level values: plans what is captured of the modules. They are witnessed as well, unless that is
@@ -344,43 +146,6 @@ static int check_reads(const struct record_args *a, const struct record_modules 
 				"--list)");
 }
 
-/* Says which traced files' own memory is kept out: by the names that they have in the process. */
-static void tell_kept_out(const struct record_args *a, const struct record_modules *modules)
-{
-	char path[PATH_MAX];
-
-	for (uint32_t i = 0; a->values && a->no_memory && i < modules->n; i++)
-		if (realpath(modules->at[i].path, path) && !fnmatch(a->no_memory, path, 0))
-			command_say(stderr, "pugmark: note: --no-memory keeps nothing of ", path,
-				    ", which is traced: values end where its code begins\n");
-}
-
-enum { N_NOTES = 4 };
-
-/* Says what the plans leave out, and what else is to be known before the run. What the recording is
- * to say as well is put into @notes, the caller's to free. */
-static void tell_planned(struct record_args *a, const struct record_modules *modules,
-			 char *notes[N_NOTES])
-{
-	warn_unresolved(modules, a->options.quiet);
-	if (!a->options.quiet)
-		tell_whole(modules);
-	if (!a->options.quiet && !a->modules.plan)
-		tell_foreign(a, modules);
-	if (!a->options.quiet)
-		tell_kept_out(a, modules);
-	notes[0] = tell_left_out(modules, a->options.quiet);
-	notes[1] = tell_each(modules, packed_words, a->options.quiet);
-	notes[2] = tell_each(modules, numberless_words, a->options.quiet);
-	notes[3] = tell_each(modules, unknown_words, a->options.quiet);
-	if (!a->options.quiet && !a->options.carrier)
-		tell_awaited(&a->modules, modules, false);
-	if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
-		tell_forked(a, modules);
-	for (int i = 0; i < N_NOTES; i++)
-		a->options.notes[i] = notes[i];
-}
-
 /* What is recorded, and who plans what comes later. */
 static void give_planned(struct record_args *a, struct record_modules *modules,
 			 struct replanning *replanning)
@@ -413,7 +178,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
 	struct capture_plan *captures = NULL;
-	char *notes[N_NOTES] = {NULL};
+	char *notes[RECORD_NOTES] = {NULL};
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	if (!err)
@@ -442,7 +207,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	if (!err && a->options.carrier)
 		err = refuse_awaited(m, modules, diag);
 	if (!err) {
-		tell_planned(a, modules, notes);
+		record_notes_tell(a, modules, notes);
 		give_planned(a, modules, &replanning);
 		err = plan_captures(a, modules, &captures, diag);
 		if (!err)
@@ -456,7 +221,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	sandbox_get_on();
 	if (!err) {
 		err = recorder_run(&a->options, result, diag);
-		tell_awaited(m, modules, true);
+		record_notes_awaited(m, modules, true);
 		if (err && err != -ECANCELED)
 			record_explain_failure(err, diag);
 		targets_name(&modules->targets, diag);
@@ -465,7 +230,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		record_modules_deinit(modules);
 	capture_plan_free(captures);
 	record_reads_free(reads);
-	for (int i = 0; i < N_NOTES; i++)
+	for (int i = 0; i < RECORD_NOTES; i++)
 		free(notes[i]);
 	free(modules);
 	return err;

@@ -40,3 +40,17 @@ bool value_bytes_append(struct value_bytes *to, struct value_memory *memory,
 			value_bytes_read(from, memory, off + i, &to->bytes[to->len], 1);
 	return true;
 }
+
+void value_print_mark(FILE *out, uint8_t quality)
+{
+	if (quality)
+		fputc(quality == VALUE_ASSUMED ? '~' : '?', out);
+}
+
+bool value_print_unknown(FILE *out, uint8_t quality)
+{
+	if (quality < VALUE_UNKNOWN)
+		return false;
+	fputs(quality == VALUE_NOWHERE ? "<optimized out>" : "?", out);
+	return true;
+}

@@ -6,6 +6,7 @@
 #include "offline/eval/memory.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum { VALUE_IN_REGISTER, VALUE_IN_MEMORY };
 enum { VALUE_BYTES = 64 };
@@ -27,5 +28,10 @@ uint8_t value_bytes_read(const struct value_bytes *value, struct value_memory *m
 /* Puts @len bytes of @from, from its @off on, to @to's end. False: there is no room. */
 bool value_bytes_append(struct value_bytes *to, struct value_memory *memory,
 			const struct value_bytes *from, uint64_t off, uint64_t len);
+
+/* Puts the mark of @quality behind what was printed: "~" assumed, "?" not known. */
+void value_print_mark(FILE *out, uint8_t quality);
+/* Prints in place of a value that it is not known, or nowhere. False: it is known. */
+bool value_print_unknown(FILE *out, uint8_t quality);
 
 #endif

@@ -2,256 +2,18 @@
 /* value_scalars.c: see value_scalars.h. */
 #include "user/values/types/value_scalars.h"
 
-#include "user/file/die_walk.h"
-
 #include "user/cli/printable.h"
+#include "user/file/die_walk.h"
+#include "user/values/types/value_strings.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum { STRING_MAX = 200, WORD = 8, PAIR = 16 };
+enum { WORD = 8, PAIR = 16 };
 
-bool value_plain_type(Dwarf_Die *die, Dwarf_Die *out)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Die type;
-
-	if (!dwarf_attr_integrate(die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &type))
-		return false;
-	return dwarf_peel_type(&type, out) == 0;
-}
-
-uint64_t value_constant(Dwarf_Die *die, unsigned name, uint64_t otherwise)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word v;
-
-	return dwarf_attr_integrate(die, name, &attr) && !dwarf_formudata(&attr, &v) ? v
-										     : otherwise;
-}
-
-static bool is_pointer(int tag)
-{
-	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
-	       tag == DW_TAG_rvalue_reference_type;
-}
-
-uint64_t value_type_size(Dwarf_Die *type)
-{
-	Dwarf_Word size;
-	Dwarf_Die of;
-
-	if (is_pointer(dwarf_tag(type)))
-		return WORD;
-	if (dwarf_tag(type) == DW_TAG_ptr_to_member_type)
-		return value_plain_type(type, &of) && dwarf_tag(&of) == DW_TAG_subroutine_type
-			       ? PAIR
-			       : WORD;
-	return dwarf_aggregate_size(type, &size) ? 0 : size;
-}
-
-struct value_bits value_bits_of(Dwarf_Die *member, uint64_t at)
-{
-	struct value_bits bits = {0, value_constant(member, DW_AT_bit_size, 0)};
-	Dwarf_Die type;
-
-	if (!bits.n)
-		return bits;
-	uint64_t first = value_constant(member, DW_AT_data_bit_offset, UINT64_MAX);
-	if (first != UINT64_MAX) {
-		bits.first = first;
-		return bits;
-	}
-	/* DWARF 3: counted from the most significant bit of a unit of storage. */
-	uint64_t unit = value_constant(member, DW_AT_byte_size, 0);
-	if (!unit && value_plain_type(member, &type))
-		unit = value_type_size(&type);
-	bits.first = 8 * at + 8 * unit - value_constant(member, DW_AT_bit_offset, 0) - bits.n;
-	return bits;
-}
-
-/* Puts the mark of @quality behind what was printed. */
-static void mark(FILE *out, uint8_t quality)
-{
-	if (quality)
-		fputc(quality == VALUE_ASSUMED ? '~' : '?', out);
-}
-
-static bool unknown(FILE *out, uint8_t quality)
-{
-	if (quality < VALUE_UNKNOWN)
-		return false;
-	fputs(quality == VALUE_NOWHERE ? "<optimized out>" : "?", out);
-	return true;
-}
-
-/* --- characters --------------------------------------------------------------------------------
+/* --- numbers -----------------------------------------------------------------------------------
  */
-
-struct value_characters value_characters_of(Dwarf_Die *die)
-{
-	static const struct {
-		const char *name, *prefix;
-	} wide[] = {{"wchar_t", "L"}, {"char16_t", "u"}, {"char32_t", "U"}};
-	Dwarf_Attribute attr;
-	Dwarf_Die type = *die;
-	const char *prefix = NULL;
-
-	while (dwarf_attr_integrate(&type, DW_AT_type, &attr) && dwarf_formref_die(&attr, &type)) {
-		const char *name = dwarf_diename(&type);
-
-		for (size_t i = 0; name && !prefix && i < sizeof(wide) / sizeof(*wide); i++)
-			prefix = strcmp(name, wide[i].name) ? NULL : wide[i].prefix;
-		int tag = dwarf_tag(&type);
-		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type &&
-		    tag != DW_TAG_volatile_type && tag != DW_TAG_restrict_type)
-			break;
-	}
-	if (dwarf_tag(&type) != DW_TAG_base_type)
-		return (struct value_characters){0};
-	uint64_t size = value_type_size(&type), encoding = value_constant(&type, DW_AT_encoding, 0);
-	bool narrow = size == 1 && (encoding == DW_ATE_signed_char ||
-				    encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF);
-	if (narrow)
-		return (struct value_characters){1, ""};
-	return prefix && (size == 2 || size == 4)
-		       ? (struct value_characters){(unsigned)size, prefix}
-		       : (struct value_characters){0};
-}
-
-static unsigned utf8(uint32_t c, char *out)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (c >> 18 & 7));
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
-struct quoted {
-	FILE *out;
-	bool hex; /* a digit that follows would be taken for one of the escape before it */
-};
-
-static void quote_escaped(struct quoted *q, uint32_t c)
-{
-	static const char named[] = "\aa\bb\tt\nn\vv\ff\rr\"\"\\\\";
-
-	q->hex = false;
-	for (const char *n = named; *n; n += 2)
-		if ((unsigned char)*n == c) {
-			fprintf(q->out, "\\%c", n[1]);
-			return;
-		}
-	q->hex = c > 0777;
-	fprintf(q->out, q->hex ? "\\x%" PRIx32 : "\\%03" PRIo32, c);
-}
-
-/* Bytes, of which those that are UTF-8 and can be seen are as they are. */
-static void quote_narrow(struct quoted *q, const char *text)
-{
-	char escape[PRINTABLE_ESCAPE_MAX];
-
-	while (*text) {
-		size_t n = printable_run(text, PRINT_JSON);
-
-		fwrite(text, 1, n, q->out);
-		text += n;
-		for (n = *text ? printable_escape(text, PRINT_JSON, escape) : 0; n; n--)
-			quote_escaped(q, (unsigned char)*text++);
-	}
-}
-
-static void quote_wide(struct quoted *q, uint32_t c)
-{
-	char text[5] = "";
-	unsigned len = utf8(c, text);
-
-	if (printable_run(text, PRINT_JSON) < len || (q->hex && c >= '0' && c <= '9')) {
-		quote_escaped(q, c);
-		return;
-	}
-	fputs(text, q->out);
-	q->hex = false;
-}
-
-void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, uint64_t max,
-			struct value_characters chars, struct value_memory *memory)
-{
-	uint32_t units[STRING_MAX];
-	char text[STRING_MAX + 1];
-	struct quoted q = {out, false};
-	uint8_t quality = VALUE_EXACT, worst = VALUE_EXACT;
-	uint64_t most = max && max < STRING_MAX ? max : STRING_MAX, n = 0;
-
-	for (; n < most; n++) {
-		units[n] = 0;
-		quality =
-			value_bytes_read(v, memory, off + n * chars.width, &units[n], chars.width);
-		if (quality >= VALUE_UNKNOWN || !units[n])
-			break;
-		worst = quality > worst ? quality : worst;
-		text[n] = (char)units[n];
-	}
-	/* The end is where it is as far as that is known. */
-	worst = quality > worst ? quality : worst;
-	if (!n && unknown(out, quality))
-		return;
-	text[n] = 0;
-	fprintf(out, "%s\"", chars.prefix);
-	if (chars.width == 1)
-		quote_narrow(&q, text);
-	for (uint64_t i = 0; chars.width > 1 && i < n; i++)
-		quote_wide(&q, units[i]);
-	fprintf(out, "\"%s", n == STRING_MAX && n != max ? "..." : "");
-	mark(out, worst);
-}
-
-int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-			 const char *text, struct value_memory *memory)
-{
-	struct value_bytes there = {.place = VALUE_IN_MEMORY};
-	Dwarf_Word max = UINT64_MAX;
-	int tag = dwarf_tag(type);
-
-	if (value_characters_of(type).width != 1 ||
-	    (tag != DW_TAG_array_type && tag != DW_TAG_pointer_type))
-		return -1;
-	if (tag == DW_TAG_array_type) {
-		if (dwarf_aggregate_size(type, &max))
-			return -1;
-		there = *v;
-	} else {
-		there.at_quality = value_bytes_read(v, memory, off, &there.addr, 8);
-		off = 0;
-	}
-	for (uint64_t i = 0;; i++) {
-		char c = 0;
-
-		if (i < max && value_bytes_read(&there, memory, off + i, &c, 1) >= VALUE_UNKNOWN)
-			return -1;
-		if (c != text[i])
-			return 1;
-		if (!c)
-			return 0;
-	}
-}
 
 static void print_character(FILE *out, uint8_t c)
 {
@@ -268,9 +30,6 @@ static void print_character(FILE *out, uint8_t c)
 		}
 	fprintf(out, c >= ' ' && c < 127 ? " '%c'" : " '\\%03o'", c);
 }
-
-/* --- numbers -----------------------------------------------------------------------------------
- */
 
 /* Unsigned ones are in forms of a fixed size as well, which would be taken for signed. */
 static bool enumerator(Dwarf_Die *die, int64_t *out)
@@ -512,7 +271,7 @@ static void print_pointer(FILE *out, Dwarf_Die *type, uint64_t raw, uint8_t qual
 		.place = VALUE_IN_MEMORY, .addr = raw, .at_quality = quality};
 
 	fprintf(out, "0x%" PRIx64, raw);
-	mark(out, quality);
+	value_print_mark(out, quality);
 	if (!raw || !chars.width)
 		return;
 	fputc(' ', out);
@@ -546,7 +305,7 @@ uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes 
 		return VALUE_UNKNOWN;
 	}
 	uint8_t quality = read_scalar(type, v, off, bits, memory, bytes, size);
-	if (unknown(out, quality))
+	if (value_print_unknown(out, quality))
 		return quality;
 	memcpy(&raw, bytes, WORD);
 	switch (dwarf_tag(type)) {
@@ -569,7 +328,7 @@ uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes 
 		fputc('?', out);
 		return VALUE_UNKNOWN;
 	}
-	mark(out, quality);
+	value_print_mark(out, quality);
 	return quality;
 }
 
@@ -609,7 +368,7 @@ uint8_t value_scalar_number(Dwarf_Die *type, const struct value_bytes *v, uint64
 
 	*is_real = tag == DW_TAG_base_type && encoding == DW_ATE_float;
 	*is_unsigned = !is_signed_type(type);
-	if ((tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type && !is_pointer(tag)) ||
+	if ((tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type && !value_is_pointer(tag)) ||
 	    !size || size > (*is_real ? PAIR : WORD) || (*is_real && is_quad(type)) ||
 	    encoding == DW_ATE_complex_float)
 		return VALUE_UNKNOWN;

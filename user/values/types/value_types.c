@@ -5,6 +5,7 @@
 
 #include "user/cli/printable.h"
 #include "user/file/die_walk.h"
+#include "user/values/types/value_strings.h"
 
 #include <dwarf.h>
 #include <inttypes.h>

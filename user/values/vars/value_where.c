@@ -7,6 +7,7 @@
 #include "user/values/vars/value_where.h"
 
 #include "offline/base/vec.h"
+#include "user/values/types/value_strings.h"
 
 #include <ctype.h>
 #include <errno.h>

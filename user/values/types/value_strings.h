@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* value_strings.h: characters and strings, as gdb prints them. */
+#ifndef USER_VALUE_STRINGS_H
+#define USER_VALUE_STRINGS_H
+
+#include "user/values/types/value_bytes.h"
+
+#include <elfutils/libdw.h>
+#include <stdio.h>
+
+/* What characters of a type are like; @width 0: it is none of characters. */
+struct value_characters {
+	unsigned width;	    /* bytes */
+	const char *prefix; /* as in C */
+};
+/* Of the type of @die, which is still with its names. */
+struct value_characters value_characters_of(Dwarf_Die *die);
+/* The text there, up to its end or @max characters (0: no bound). */
+void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, uint64_t max,
+			struct value_characters chars, struct value_memory *memory);
+
+/* Whether the text there, of an array or pointer of the plain type, is not @text: 0 or 1; -1: that
+ * is not known, or it is no text. */
+int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			 const char *text, struct value_memory *memory);
+
+#endif
