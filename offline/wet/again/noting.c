@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* noting.c: see noting.h. Of each page that is read a bit a word says that it is the same on both
- * sides. Whoever else has written a page since (the kernel, libraries, other threads) is noticed by
- * a snapshot of the replay's memory before each step: pages that it does not share are compared. */
+ * sides (same_pages.h). Whoever else has written a page since (the kernel, libraries, other
+ * threads) is noticed by a snapshot of the replay's memory before each step: pages that it does not
+ * share are compared. */
 #include "offline/wet/again/noting.h"
 
 #include "offline/base/vec.h"
 #include "offline/dep/reads.h"
 #include "offline/eval/string_ranges.h"
+#include "offline/wet/again/same_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = VALUE_PAGE / 8, NEAR = 256, RESULTS = 1 << 20 };
-
-struct page {
-	uint64_t number; /* address by 4096, + 1; 0: free */
-	uint32_t code;	 /* which page of code it is, + 1; 0: none */
-	bool changed;	 /* since the window has begun anew */
-	uint64_t when;	 /* struct noting.when at which .same was right */
-	uint64_t same[WORDS / 64];
-};
+enum { RESULTS = 1 << 20 };
 
 /* A block of the replay's. */
 struct known_block {
@@ -37,10 +31,7 @@ struct noting {
 	size_t blocks_before, addresses_before, results_before; /* in its trace */
 	uint64_t count_before;
 
-	uint64_t when;	     /* how often the second side has gone back: pages are not the same */
-	struct page **pages; /* a hash table */
-	uint32_t n_pages, n_slots;
-	struct page *near[NEAR];
+	struct same_pages pages;
 	VEC(struct known_block) known;
 	VEC(uint64_t) code; /* addresses of its pages */
 	struct bytes code_bytes;
@@ -65,22 +56,11 @@ struct noting *noting_new(const struct noting_watch *watch)
 	n->watch = *watch;
 	n->second = again_processor_new(AGAIN_TRANSLATED_MAX);
 	bool traces = value_trace_init(&n->trace, RESULTS, RESULTS, RESULTS);
-	n->n_slots = 1 << 12;
-	n->pages = calloc(n->n_slots, sizeof(struct page *));
-	if (n->second && traces && n->pages)
+	bool pages = same_pages_init(&n->pages);
+	if (n->second && traces && pages)
 		return n;
 	noting_free(n);
 	return NULL;
-}
-
-static void forget_pages(struct noting *n)
-{
-	for (uint32_t i = 0; n->pages && i < n->n_slots; i++) {
-		free(n->pages[i]);
-		n->pages[i] = NULL;
-	}
-	memset(n->near, 0, sizeof(n->near));
-	n->n_pages = 0;
 }
 
 static void forget_snapshot(struct noting *n)
@@ -95,8 +75,7 @@ void noting_free(struct noting *n)
 	if (!n)
 		return;
 	forget_snapshot(n);
-	forget_pages(n);
-	free(n->pages);
+	same_pages_deinit(&n->pages);
 	for (uint32_t i = 0; i < n->known.n; i++)
 		free(n->known.at[i].accesses);
 	VEC_FREE(&n->known);
@@ -112,76 +91,16 @@ void noting_free(struct noting *n)
 	free(n);
 }
 
-/* --- pages ----------------------------------------------------------------------------------- */
-
-static struct page **slot_of(struct noting *n, uint64_t number)
-{
-	uint32_t i = (uint32_t)(number * 0x9e3779b97f4a7c15 >> 32) & (n->n_slots - 1);
-	while (n->pages[i] && n->pages[i]->number != number + 1)
-		i = (i + 1) & (n->n_slots - 1);
-	return &n->pages[i];
-}
-
-static bool grow(struct noting *n)
-{
-	struct page **old = n->pages;
-	uint32_t n_old = n->n_slots;
-	struct page **pages = calloc(2 * (size_t)n_old, sizeof(*pages));
-	if (!pages)
-		return false;
-	n->pages = pages;
-	n->n_slots = 2 * n_old;
-	for (uint32_t i = 0; i < n_old; i++)
-		if (old[i])
-			*slot_of(n, old[i]->number - 1) = old[i];
-	free(old);
-	return true;
-}
-
-static __attribute__((noinline)) struct page *find_page(struct noting *n, uint64_t number)
-{
-	struct page **slot = slot_of(n, number);
-	if (!*slot) {
-		struct page *page =
-			2 * n->n_pages < n->n_slots || grow(n) ? calloc(1, sizeof(*page)) : NULL;
-		if (!page) {
-			n->no_memory = true;
-			return NULL;
-		}
-		page->number = number + 1;
-		n->n_pages++;
-		slot = slot_of(n, number);
-		*slot = page;
-	}
-	return n->near[number % NEAR] = *slot;
-}
-
-static inline struct page *page_of(struct noting *n, uint64_t number)
-{
-	struct page *near = n->near[number % NEAR];
-	return near && near->number == number + 1 ? near : find_page(n, number);
-}
-
-/* The page, with bits that are right. */
-static inline struct page *page_now(struct noting *n, uint64_t number)
-{
-	struct page *page = page_of(n, number);
-	if (page && page->when != n->when) {
-		memset(page->same, 0, sizeof(page->same));
-		page->when = n->when;
-	}
-	return page;
-}
-
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* Word @word is read next: the second side gets it as it was before the step. */
-static __attribute__((noinline)) void tell_word(struct noting *n, struct page *page, uint64_t word)
+static __attribute__((noinline)) void tell_word(struct noting *n, struct same_page *page,
+						uint64_t word)
 {
 	uint8_t room[VALUE_PAGE];
 	uint64_t then, now;
 	const uint8_t *bytes = value_memory_then(n->first, &n->before, word * 8, room);
-	page->same[word % WORDS / 64] |= (uint64_t)1 << word % 64;
+	page->same[word % SAME_WORDS / 64] |= (uint64_t)1 << word % 64;
 	if (!bytes || value_memory_read(&n->second->memory, word * 8, &now, 8, NULL))
 		return;
 	memcpy(&then, bytes + word * 8 % VALUE_PAGE, 8);
@@ -203,10 +122,13 @@ static inline void see_access(struct noting *n, uint64_t addr, uint64_t len, boo
 	if (addr >> 47 || len > (uint64_t)1 << 32 || !len)
 		return;
 	for (uint64_t word = addr / 8; word <= (addr + len - 1) / 8; word++) {
-		struct page *page = page_now(n, word / WORDS);
-		if (!page)
+		struct same_page *page = same_pages_now(&n->pages, word / SAME_WORDS);
+		if (!page) {
+			n->no_memory = true;
 			return;
-		uint64_t *same = &page->same[word % WORDS / 64], bit = (uint64_t)1 << word % 64;
+		}
+		uint64_t *same = &page->same[word % SAME_WORDS / 64],
+			 bit = (uint64_t)1 << word % 64;
 		if (*same & bit)
 			continue;
 		if (!store)
@@ -255,7 +177,8 @@ static void see_memory(struct noting *n, const struct dep_block *d, const uint64
 static void add_code(struct noting *n, uint64_t addr)
 {
 	uint8_t room[VALUE_PAGE];
-	struct page *page = page_of(n, addr / VALUE_PAGE);
+	struct same_page *page = same_pages_at(&n->pages, addr / VALUE_PAGE);
+	n->no_memory |= !page;
 	if (!page || page->code)
 		return;
 	const uint8_t *bytes = value_memory_then(n->first, &n->before, addr, room);
@@ -324,7 +247,7 @@ static void flush_pending(struct noting *n)
 static void compare_page(void *ctx, uint64_t addr, const uint8_t *bytes)
 {
 	struct noting *n = ctx;
-	struct page *page = *slot_of(n, addr / VALUE_PAGE);
+	struct same_page *page = same_pages_known(&n->pages, addr / VALUE_PAGE);
 	if (!page)
 		return;
 	if (page->code)
@@ -332,7 +255,7 @@ static void compare_page(void *ctx, uint64_t addr, const uint8_t *bytes)
 			!bytes || memcmp(n->code_bytes.data + (page->code - 1) * (size_t)VALUE_PAGE,
 					 bytes, VALUE_PAGE);
 	page->changed = true;
-	page->when = n->when;
+	page->when = n->pages.when;
 	const struct value_tlb *mine =
 		bytes ? value_memory_lookup(&n->second->memory, addr, false) : NULL;
 	if (!mine) {
@@ -340,7 +263,7 @@ static void compare_page(void *ctx, uint64_t addr, const uint8_t *bytes)
 		return;
 	}
 	const uint64_t *a = (const uint64_t *)(mine->data + addr), *b = (const uint64_t *)bytes;
-	for (unsigned i = 0; i < WORDS / 64; i++) {
+	for (unsigned i = 0; i < SAME_WORDS / 64; i++) {
 		uint64_t same = 0;
 		for (unsigned k = 0; k < 64; k++)
 			same |= (uint64_t)(a[64 * i + k] == b[64 * i + k]) << k;
@@ -435,13 +358,13 @@ static void keep_second(struct noting *n, struct kept *kept)
 
 static bool begin_fresh(struct noting *n)
 {
-	forget_pages(n);
+	same_pages_clear(&n->pages);
 	if (!again_processor_clear(n->second))
 		return false;
 	if (!again_processor_code(n->second, n->code.at, n->code_bytes.data, n->code.n))
 		return false;
 	for (uint32_t i = 0; i < n->code.n; i++) {
-		struct page *page = page_of(n, n->code.at[i] / VALUE_PAGE);
+		struct same_page *page = same_pages_at(&n->pages, n->code.at[i] / VALUE_PAGE);
 		if (!page)
 			return false;
 		page->code = i + 1;
@@ -452,7 +375,7 @@ static bool begin_fresh(struct noting *n)
 static void go_back(struct noting *n, const struct kept *kept)
 {
 	struct value_known *known = value_machine_known(n->second->machine);
-	n->when++;
+	n->pages.when++;
 	if (!kept->is) {
 		n->careful = true;
 		n->no_memory |= !begin_fresh(n);
