@@ -7,12 +7,10 @@
  * unknown bytes is given with zeros for these, and a note says which they are; but a read that may
  * be of one number (8 bytes at most), or that is wholly unknown, is an error. gdb's cache of the
  * stack reads lines of 64 bytes, and where a line fails, what it really wants: a line with unknown
- * bytes is an error, unless the very same is wanted next.
- *
- * For what is assumed gdb has no mark at all: the first such memory since a move, and registers
- * that were not assumed before, are told in a note; gdb_monitor.h tells the rest. */
+ * bytes is an error, unless the very same is wanted next. */
 #include "user/values/gdb/gdb_server.h"
 #include "user/values/gdb/gdb_monitor.h"
+#include "user/values/gdb/gdb_notes.h"
 #include "user/values/gdb/gdb_state.h"
 
 #include <errno.h>
@@ -20,100 +18,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { LINE = 64, NUMBER = 8, NOTED = 64, PROGRESS = 3 /* seconds */ };
-
-struct piece {
-	uint64_t addr, len;
-};
+enum { LINE = 64, NUMBER = 8 };
 
 struct server {
 	struct gdb_packets packets;
 	struct gdb_threads *threads;
 	struct gdb_thread *shown;     /* whose registers gdb asks for */
 	struct gdb_thread *continued; /* that alone is to move; NULL: all */
-	int notes;
+	struct gdb_notes notes;
 	const struct gdb_program *program;
 	char *description;
-	struct piece refused;	   /* the line that the last packet asked for */
-	struct piece noted[NOTED]; /* since the last move */
-	size_t n_noted;
-	bool told_assumed; /* of memory, since the last move */
-	char assumed[128]; /* registers that were, when it was told last */
+	struct gdb_piece refused; /* the line that the last packet asked for */
 	bool greeted;
-	double began, tell_at; /* seconds: of a move, and when the next line of progress is due */
 };
 
 #define put(s, ...) gdb_packets_put(&(s)->packets, __VA_ARGS__)
 
 /* --- state ----------------------------------------------------------------------------------- */
 
-/* True: a piece that is noted for the first time since the last move. */
-static bool is_news(struct server *s, uint64_t addr, uint64_t len)
-{
-	for (size_t i = 0; i < s->n_noted && i < NOTED; i++)
-		if (s->noted[i].addr == addr && s->noted[i].len == len)
-			return false;
-	s->noted[s->n_noted++ % NOTED] = (struct piece){addr, len};
-	return true;
-}
-
-/* A line for each run of unknown bytes; they are zeros from now on. */
-static void note_unknown(struct server *s, uint64_t addr, uint64_t len, uint8_t *bytes,
-			 const uint8_t *quality)
-{
-	for (uint64_t i = 0, k; i < len; i = k) {
-		for (k = i + 1; k < len; k++)
-			if ((quality[k] == VALUE_UNKNOWN) != (quality[i] == VALUE_UNKNOWN))
-				break;
-		if (quality[i] != VALUE_UNKNOWN)
-			continue;
-		memset(bytes + i, 0, k - i);
-		if (is_news(s, addr + i, k - i))
-			dprintf(s->notes,
-				"pugmark: not known, zeros stand for it: 0x%" PRIx64 ", %" PRIu64
-				" bytes\n",
-				addr + i, k - i);
-	}
-}
-
-static void note_assumed(struct server *s, uint64_t addr, uint64_t len, const uint8_t *quality)
-{
-	const uint8_t *first = memchr(quality, VALUE_ASSUMED, len);
-
-	if (!first || s->told_assumed)
-		return;
-	dprintf(s->notes,
-		"pugmark: assumed, not exact: memory at 0x%" PRIx64
-		" (and maybe more: monitor exactness ADDRESS LENGTH)\n",
-		addr + (first - quality));
-	s->told_assumed = true;
-}
-
-static void note_assumed_registers(struct server *s, struct value_run *run)
-{
-	char now[sizeof(s->assumed)];
-
-	if (!run)
-		return;
-	/* gdb steps many times for one "next": what is assumed still is not said again. */
-	if (gdb_monitor_assumed(value_run_machine(run), now, sizeof(now)) &&
-	    strcmp(now, s->assumed) != 0)
-		dprintf(s->notes, "pugmark: assumed, not exact: %s\n", now);
-	memcpy(s->assumed, now, sizeof(now));
-}
-
 static bool may_be_read(struct server *s, uint64_t addr, uint64_t len, size_t n_unknown)
 {
 	bool again = s->refused.addr == addr && s->refused.len == len;
-	s->refused = (struct piece){0};
+	s->refused = (struct gdb_piece){0};
 	if (!n_unknown)
 		return true;
 	if (n_unknown == len || len <= NUMBER)
 		return false;
 	if (len == LINE && addr % LINE == 0 && !again) {
-		s->refused = (struct piece){addr, len};
+		s->refused = (struct gdb_piece){addr, len};
 		return false;
 	}
 	return true;
@@ -137,8 +70,8 @@ static void put_memory(struct server *s)
 		put(s, "E0e");
 		return;
 	}
-	note_unknown(s, addr, len, bytes, quality);
-	note_assumed(s, addr, len, quality);
+	gdb_notes_unknown(&s->notes, addr, len, bytes, quality);
+	gdb_notes_assumed(&s->notes, addr, len, quality);
 	gdb_packets_put_bytes(&s->packets, bytes, len, true);
 }
 
@@ -147,7 +80,7 @@ static void put_registers(struct server *s)
 	struct value_run *run = gdb_threads_run(s->threads, s->shown);
 
 	gdb_state_put_registers(&s->packets, run);
-	note_assumed_registers(s, run);
+	gdb_notes_registers(&s->notes, run);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */
@@ -212,43 +145,13 @@ static void put_stop(struct server *s, const struct gdb_hit *hit)
 	put(s, "thread:%" PRIx32 ";", s->threads->at[s->threads->moved].task);
 }
 
-static double seconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* A line every three seconds, so that nobody thinks that it hangs. */
-static void tell_progress(void *ctx, uint64_t instructions)
-{
-	struct server *s = ctx;
-	double now = seconds();
-	if (now < s->tell_at)
-		return;
-	dprintf(s->notes, "pugmark: looking: %" PRIu64 " million instructions in %.0f s\n",
-		instructions / 1000000, now - s->began);
-	s->tell_at = now + PROGRESS;
-}
-
-static void begin_progress(struct server *s)
-{
-	struct gdb_history *h = &s->threads->history;
-	s->began = seconds();
-	s->tell_at = s->began + PROGRESS;
-	h->progress = tell_progress;
-	h->progress_ctx = s;
-	h->executed = 0;
-}
-
 static void move(struct server *s, struct gdb_thread *thread, enum gdb_move how, bool alone)
 {
 	struct gdb_hit hit;
-	begin_progress(s);
+	gdb_notes_progress(&s->notes, &s->threads->history);
 	gdb_threads_move(s->threads, thread, how, alone, &hit);
 	s->shown = &s->threads->at[s->threads->moved];
-	s->n_noted = 0;
-	s->told_assumed &= how == GDB_STEP || how == GDB_STEP_BACK;
+	gdb_notes_moved(&s->notes, how == GDB_STEP || how == GDB_STEP_BACK);
 	put_stop(s, &hit);
 }
 
@@ -523,7 +426,7 @@ int gdb_serve(struct gdb_threads *threads, int in, int out, int notes,
 	}
 	s->packets.in = in;
 	s->packets.out = out;
-	s->notes = notes;
+	s->notes.out = notes;
 	s->threads = threads;
 	s->shown = &threads->at[threads->moved];
 	s->program = program;
