@@ -4,21 +4,9 @@
 # they have to do; sourced behind lib.sh.
 work=$PWD/tests/bench/loads
 
-text() { # LINES: like prose, always the same
-	awk -v lines="$1" 'BEGIN {
-		n = split("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi " \
-			  "omicron pi rho sigma tau upsilon phi chi psi omega", w, " ")
-		x = 12345
-		for (i = 1; i <= lines; i++) {
-			l = ""
-			for (k = 0; k < 8; k++) {
-				x = (x * 69069 + 1) % 4294967296
-				l = l (k ? " " : "") (k == 6 ? x % 1000 : w[int(x / 65536) % n + 1])
-			}
-			print l
-		}
-	}'
-}
+# shellcheck source=tests/oracle/inputs.sh
+. tests/oracle/inputs.sh
+text() { SCALE=1 make_text "$1"; } # LINES
 git_history() { # DIR: 240 commits to 12 files
 	git init -q -b main "$1"
 	for i in $(seq 240); do

@@ -9,6 +9,7 @@ set -u
 needs_recording
 work_in_own_folder
 
+cp "$tests/value/hard/note.h" "$tests/support/vdso_image.h" . || exit 1
 cat >target.c <<'C'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,25 +17,13 @@ cat >target.c <<'C'
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-__attribute__((noinline)) void note(int kind, long value)
-{
-	char line[99];
-	write(1, line, snprintf(line, sizeof(line), "note(kind=%d, value=%ld)\n", kind, value));
-}
-static long image_sum(void)
-{
-	const unsigned char *image = (void *)getauxval(AT_SYSINFO_EHDR);
-	long sum = 0;
-	for (int i = 0; image && i < 4096; i++)
-		sum = sum * 31 + image[i];
-	return sum;
-}
+#include "note.h"
+#include "vdso_image.h"
 static long ns(const struct timespec *t)
 {
 	return t->tv_sec * 1000000000l + t->tv_nsec;

@@ -8,6 +8,7 @@ set -u
 needs_recording
 work_in_own_folder
 
+cp "$tests/value/hard/note.h" . || exit 1
 cat >target.c <<'C'
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -20,12 +21,8 @@ cat >target.c <<'C'
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "note.h"
 volatile long ticks;
-__attribute__((noinline)) void note(int kind, long value)
-{
-	char line[99];
-	write(1, line, snprintf(line, sizeof(line), "note(kind=%d, value=%ld)\n", kind, value));
-}
 static int compare(const void *a, const void *b)
 {
 	return strcasecmp(*(char *const *)a, *(char *const *)b);

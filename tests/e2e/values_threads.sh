@@ -8,17 +8,14 @@ set -u
 needs_recording
 work_in_own_folder
 
+cp "$tests/value/hard/note.h" . || exit 1
 cat >target.c <<'C'
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
+#include "note.h"
 static volatile long shared;
 static int go[2];
-__attribute__((noinline)) void note(int kind, long value)
-{
-	char line[99];
-	write(1, line, snprintf(line, sizeof(line), "note(kind=%d, value=%ld)\n", kind, value));
-}
 static void *work(void *arg)
 {
 	long mine = (long)arg;
