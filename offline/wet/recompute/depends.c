@@ -31,6 +31,7 @@ struct wet_depends {
 	uint64_t path;	 /* of the block */
 	uint32_t stmt;	 /* of its node, that is next; 0: the path has not begun */
 	uint32_t access; /* of its node */
+	bool asked;	 /* somebody wants to know of the path */
 	int err;
 
 	/* Who asks. */
@@ -128,13 +129,17 @@ static uint32_t node_now(const struct wet_depends *d)
 	return d->paths.nodes[d->path];
 }
 
+static bool is_asked(const struct wet_depends *d)
+{
+	uint64_t time = d->file->again[d->here].paths + d->path + 1;
+	return d->fn && time >= d->from && time <= d->to && (!d->nodes || d->nodes[node_now(d)]);
+}
+
 static void emit(struct wet_depends *d, uint32_t stmt, uint32_t operand,
 		 const struct wet_maker *from)
 {
 	uint32_t node = node_now(d);
-	uint64_t time = d->file->again[d->here].paths + d->path + 1;
-	if (!d->fn || !from->stmt || time < d->from || time > d->to ||
-	    (d->nodes && !d->nodes[node]))
+	if (!d->asked || !from->stmt || !d->fn)
 		return;
 	struct wet_depend depend = {d->file->nodes[node].first_stmt + stmt, operand,
 				    d->executions[node], from->stmt - 1, from->time};
@@ -162,7 +167,9 @@ static bool take_load(struct wet_depends *d, const struct wet_access *a, unsigne
 	struct wet_maker said[WET_WRITERS_LOAD], by = {0, 0};
 	uint32_t operand = WET_MEMORY + i;
 	if (!is_unforeseen(d, a->stmt, operand, 1)) {
-		uint32_t n = told ? 0 : wet_writers_load(&d->writers, addr, a->loads[i].len, said);
+		uint32_t n = told || !d->asked
+				     ? 0
+				     : wet_writers_load(&d->writers, addr, a->loads[i].len, said);
 		for (uint32_t k = 0; k < n; k++)
 			emit(d, a->stmt, operand, &said[k]);
 		return true;
@@ -223,6 +230,8 @@ static bool take_registers(struct wet_depends *d, const struct wet_reads *r)
 {
 	const struct wet_maker *before = NULL;
 	uint32_t stmt = UINT32_MAX;
+	if (!d->asked && !(d->unforeseen.is && d->unforeseen.next.path == d->path))
+		return true;
 	for (uint32_t i = 0, run; i < r->n_outer; i += run) {
 		const struct wet_outer *o = &r->outer[i];
 		const struct wet_maker *from = &d->writers.units[o->unit];
@@ -271,6 +280,7 @@ static bool take_insns(void *ctx, uint64_t n, const uint64_t *addresses, size_t 
 		const struct wet_reads *r = &d->reads[node];
 		if (!r->n_stmts && (d->err = make_reads(d, node)))
 			break;
+		d->asked = is_asked(d);
 		uint32_t part = r->n_stmts - d->stmt < n ? r->n_stmts - d->stmt : (uint32_t)n;
 		uint32_t end = d->stmt + part;
 		size_t taken = addresses ? r->addresses[end] - r->addresses[d->stmt] : 0;
