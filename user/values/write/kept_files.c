@@ -2,6 +2,7 @@
 /* kept_files.c: see kept_files.h. */
 #include "user/values/write/kept_files.h"
 
+#include "offline/base/vec.h"
 #include "offline/capture/capture_code.h"
 #include "user/file/build_id.h"
 
@@ -48,8 +49,7 @@ struct kept_file {
 struct kept_files {
 	struct capture_writer *writer;
 	pthread_mutex_t lock; /* of all else */
-	struct kept_file *at;
-	uint32_t n, cap;
+	VEC(struct kept_file) all;
 };
 
 struct kept_files *kept_files_new(struct capture_writer *writer)
@@ -67,14 +67,14 @@ void kept_files_free(struct kept_files *files)
 {
 	if (!files)
 		return;
-	for (uint32_t i = 0; i < files->n; i++) {
-		free(files->at[i].path);
-		free(files->at[i].kept);
-		free(files->at[i].pieces);
-		if (files->at[i].fd >= 0)
-			close(files->at[i].fd);
+	for (uint32_t i = 0; i < files->all.n; i++) {
+		free(files->all.at[i].path);
+		free(files->all.at[i].kept);
+		free(files->all.at[i].pieces);
+		if (files->all.at[i].fd >= 0)
+			close(files->all.at[i].fd);
 	}
-	free(files->at);
+	VEC_FREE(&files->all);
 	pthread_mutex_destroy(&files->lock);
 	free(files);
 }
@@ -140,7 +140,7 @@ static bool read_range(int fd, struct range range, uint8_t *bytes)
 static void keep_range(struct kept_files *files, uint32_t number, int fd, const struct stat *st,
 		       uint64_t off, uint64_t len)
 {
-	struct kept_file *f = &files->at[number];
+	struct kept_file *f = &files->all.at[number];
 	uint64_t end = off + len, unkept = 0;
 
 	if (end > (uint64_t)st->st_size)
@@ -168,27 +168,18 @@ static int64_t time_ns(const struct timespec *t)
 static uint32_t add_file(struct kept_files *files, const struct stat *st, const char *link,
 			 const char *name)
 {
-	if (files->n == files->cap) {
-		uint32_t cap = files->cap ? 2 * files->cap : 16;
-		struct kept_file *at = realloc(files->at, cap * sizeof(*at));
-
-		if (!at)
-			return CAPTURE_UNKNOWN;
-		files->at = at;
-		files->cap = cap;
-	}
-	char *path = strdup(name);
+	char *path = VEC_RESERVE(&files->all, 1) ? strdup(name) : NULL;
 	if (!path)
 		return CAPTURE_UNKNOWN;
-	files->at[files->n] = (struct kept_file){
+	files->all.at[files->all.n] = (struct kept_file){
 		.path = path,
 		.id = build_id_read(link),
 		.dev = st->st_dev,
 		.ino = st->st_ino,
-		.fd = files->n < OPEN_FILES ? open(link, O_RDONLY | O_CLOEXEC) : -1,
+		.fd = files->all.n < OPEN_FILES ? open(link, O_RDONLY | O_CLOEXEC) : -1,
 		.written_ns = time_ns(&st->st_mtim),
 		.status_ns = time_ns(&st->st_ctim)};
-	return files->n++;
+	return files->all.n++;
 }
 
 /* The moment @monotonic_ns of CLOCK_MONOTONIC by the clock that files have. */
@@ -251,14 +242,15 @@ uint32_t kept_files_take(struct kept_files *files, int fd, const struct stat *st
 		return CAPTURE_UNKNOWN;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	pthread_mutex_lock(&files->lock);
-	while (i < files->n && (files->at[i].dev != st->st_dev || files->at[i].ino != st->st_ino))
+	while (i < files->all.n &&
+	       (files->all.at[i].dev != st->st_dev || files->all.at[i].ino != st->st_ino))
 		i++;
-	if (i == files->n)
+	if (i == files->all.n)
 		i = add_file(files, st, link, name);
 	if (i != CAPTURE_UNKNOWN)
 		keep_range(files, i, fd, st, off, bytes);
 	if (i != CAPTURE_UNKNOWN)
-		note_change(&files->at[i], mapped_ns);
+		note_change(&files->all.at[i], mapped_ns);
 	pthread_mutex_unlock(&files->lock);
 	close(fd);
 	return i;
@@ -269,8 +261,8 @@ json_t *kept_files_list(struct kept_files *files)
 	json_t *list = json_array();
 
 	pthread_mutex_lock(&files->lock);
-	for (uint32_t i = 0; i < files->n; i++) {
-		struct kept_file *f = &files->at[i];
+	for (uint32_t i = 0; i < files->all.n; i++) {
+		struct kept_file *f = &files->all.at[i];
 		char hex[2 * sizeof(f->id.bytes) + 1] = "";
 		json_t *path = json_string(f->path);
 
@@ -290,9 +282,9 @@ bool kept_files_changed(struct kept_files *files)
 	bool changed = false;
 
 	pthread_mutex_lock(&files->lock);
-	for (uint32_t i = 0; i < files->n; i++) {
-		note_change(&files->at[i], 0);
-		changed |= files->at[i].changed;
+	for (uint32_t i = 0; i < files->all.n; i++) {
+		note_change(&files->all.at[i], 0);
+		changed |= files->all.at[i].changed;
 	}
 	pthread_mutex_unlock(&files->lock);
 	return changed;
@@ -301,7 +293,7 @@ bool kept_files_changed(struct kept_files *files)
 uint32_t kept_files_count(struct kept_files *files)
 {
 	pthread_mutex_lock(&files->lock);
-	uint32_t n = files->n;
+	uint32_t n = files->all.n;
 	pthread_mutex_unlock(&files->lock);
 	return n;
 }
