@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { PAGE = 4096 };
@@ -108,17 +109,26 @@ static bool is_memory(const char *path)
 	       (len > sizeof(removed) && !strcmp(path + len - strlen(removed), removed));
 }
 
-bool captures_may_change(const struct captures *c, uint32_t file, bool shared, bool writable)
+bool captures_may_change(const struct captures *c, uint32_t file, bool shared, int prot)
 {
 	if (file >= c->n_files)
 		return shared;
-	return c->files[file].changed || (shared && (writable || is_memory(c->files[file].path)));
+	/* Nobody has looked at the files at the end: the recorder was killed, or is at it. Code that
+	 * is executed is not written in place, or the program would hardly have run on. */
+	bool unseen = !c->ended && !(prot & PROT_EXEC);
+	return c->files[file].changed || unseen ||
+	       (shared && (prot & PROT_WRITE || is_memory(c->files[file].path)));
 }
 
 const uint32_t *captures_tasks(const struct captures *c, uint32_t *n)
 {
 	*n = c->n_tasks;
 	return c->tasks;
+}
+
+bool captures_ended(const struct captures *c)
+{
+	return c->ended;
 }
 
 bool captures_whole(const struct captures *c)

@@ -152,13 +152,18 @@ void captures_free(struct captures *captures);
 const struct capture_place *captures_places(const struct captures *captures, uint32_t *n);
 const struct capture_mapping *captures_mappings(const struct captures *captures, uint32_t *n);
 const struct capture_file *captures_files(const struct captures *captures, uint32_t *n);
-/* Whether bytes of a mapping of @file may change without a record: others may write what is shared
- * (if it is a regular file only where it is @writable), or the file was written meanwhile. */
-bool captures_may_change(const struct captures *captures, uint32_t file, bool shared,
-			 bool writable);
+/* Whether bytes of a mapping of @file with that protection (PROT_*) may change without a record:
+ * others may write what is shared (if it is a regular file only where it is writable), or the file
+ * was written meanwhile, or, but for code, that cannot be told. */
+bool captures_may_change(const struct captures *captures, uint32_t file, bool shared, int prot);
 /* How many bytes of the file are damaged or cut: what they told is not known, even of which task it
  * was. The whole file is read. */
 uint64_t captures_damaged_bytes(const struct captures *captures);
+/* Whether all that was captured is there, up to the end: the recorder was not killed, has found
+ * room for all of it, and is not at it any more. True of recordings of older recorders, which do
+ * not tell.
+ */
+bool captures_ended(const struct captures *captures);
 /* The numbers of the tasks that have records. */
 const uint32_t *captures_tasks(const struct captures *captures, uint32_t *n);
 /* Whether every system call has a record and the code of every library is kept, so that libraries

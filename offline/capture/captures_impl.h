@@ -20,6 +20,7 @@ struct named_addrs {
 struct captures {
 	struct capture_segments segments;
 	bool whole;    /* captures_whole() */
+	bool ended;    /* captures_ended() */
 	json_t *table; /* owns names */
 	struct capture_place *places;
 	struct capture_mapping *mappings;

@@ -162,11 +162,10 @@ static int read_modules(struct captures *c, const json_t *modules)
 	return err;
 }
 
-/* The last table that is intact. One that says nothing but "final" is of the one before: *@final,
- * which is true as well where tables do not tell (of older recorders). */
-static json_t *load_table(struct captures *c, bool *final)
+/* The last table that is intact. One that says nothing but "final" is of the one before; tables of
+ * older recorders do not tell. */
+static json_t *load_table(struct captures *c)
 {
-	*final = false;
 	for (uint32_t i = c->segments.n; i--;) {
 		const struct segment_ref *seg = &c->segments.at[i];
 		json_t *table;
@@ -177,7 +176,7 @@ static json_t *load_table(struct captures *c, bool *final)
 		table = json_loadb((const char *)c->raw.data, seg->header.raw_bytes, 0, NULL);
 		if (!table)
 			continue;
-		*final |= !json_is_false(json_object_get(table, "final"));
+		c->ended |= !json_is_false(json_object_get(table, "final"));
 		if (!json_is_true(json_object_get(table, "final")))
 			return table;
 		json_decref(table);
@@ -187,10 +186,9 @@ static json_t *load_table(struct captures *c, bool *final)
 
 int captures_table_read(struct captures *c, struct pugmark_diag *diag)
 {
-	bool final;
 	int err;
 
-	c->table = load_table(c, &final);
+	c->table = load_table(c);
 	if (!c->table)
 		return pugmark_diag_set(diag, -EBADMSG, NULL, PUGMARK_NO_OFFSET,
 					"captures: its table of places is damaged or missing (the "
@@ -199,9 +197,6 @@ int captures_table_read(struct captures *c, struct pugmark_diag *diag)
 	err = read_modules(c, json_object_get(c->table, "modules"));
 	if (!err)
 		err = read_files(c, json_object_get(c->table, "files"));
-	/* Nobody has looked at the files at the end: the recorder was killed, or is at it. */
-	for (uint32_t i = 0; !err && !final && i < c->n_files; i++)
-		c->files[i].changed = true;
 	if (!err)
 		err = read_places(c, json_object_get(c->table, "places"));
 	if (!err)

@@ -44,7 +44,7 @@ static int map_start(struct value_run *run)
 			.off = maps[i].off,
 			.prot = (maps[i].prot & 7) |
 				(captures_may_change(run->replay->captures, maps[i].file,
-						     maps[i].shared, maps[i].prot & VALUE_WRITE)
+						     maps[i].shared, maps[i].prot & 7)
 					 ? VALUE_SHARED
 					 : 0) |
 				(maps[i].wiped ? VALUE_WIPED : 0),

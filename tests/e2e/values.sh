@@ -255,6 +255,15 @@ for file in meta.json events; do
 		claim "$what: no message without a name" is "$(grep -c ': :' err)" 0
 	done
 done
+# Captures that end at a segment are damaged nowhere: the recorder was killed, or the disk was full.
+rm -rf cut && cp -r rec cut
+truncate -s "$(python3 -c 'print(open("rec/captures", "rb").read().rfind(b"\x8fPMSEG\r\n"))')" cut/captures
+for what in 'replay --values cut' 'values cut' 'values cut main' 'wet cut' 'verify cut'; do
+	# shellcheck disable=SC2086
+	run 3 $what
+	claim "$what: captures have no end" grep -qE '^pugmark: captures has no end|what was captured ends there' err out
+	claim "$what: and nothing goes up to it" is "$(grep -c 'up to its end' out)" 0
+done
 # Where a task ends in a gap, lists of its calls say so at their end.
 cat >unknown.c <<'C'
 volatile int x;

@@ -91,7 +91,7 @@ static void ask_of_start(const struct captures *captures)
 		MUST(m->file == CAPTURE_NONE || m->file == CAPTURE_UNKNOWN || m->file < n_files);
 		captures_page(captures, m->start, page);
 		captures_page(captures, m->end - 1, page);
-		captures_may_change(captures, m->file, m->shared, m->prot & 2);
+		captures_may_change(captures, m->file, m->shared, m->prot & 7);
 	}
 	for (uint32_t i = 0; i < MOST; i++)
 		captures_bias(captures, i, &bias);

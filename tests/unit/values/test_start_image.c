@@ -374,8 +374,12 @@ static void test_a_file_is_as_it_was_when_the_process_stood(void **state)
 		const struct capture_file *files = captures_files(captures, &n);
 		for (int i = 0; i < 2; i++) {
 			assert_true(mapping_at(captures, at[i])->file < n);
-			assert_int_equal(files[mapping_at(captures, at[i])->file].changed,
+			uint32_t file = mapping_at(captures, at[i])->file;
+			assert_int_equal(files[file].changed, i && ends);
+			assert_int_equal(captures_may_change(captures, file, false, PROT_READ),
 					 i || !ends);
+			assert_int_equal(captures_may_change(captures, file, false, PROT_EXEC),
+					 i && ends);
 		}
 		captures_free(captures);
 	}

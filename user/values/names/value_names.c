@@ -177,8 +177,8 @@ struct value_damage value_names_damage(const struct value_names *v)
 
 	for (uint32_t i = 0; i < n; i++)
 		events += tasks[i].n_events;
-	return (struct value_damage){info->meta_damaged,
-				     info->damaged_bytes || events < info->events};
+	return (struct value_damage){!captures_ended(v->captures), info->meta_damaged,
+				     info->damaged_bytes || events < info->events || !info->closed};
 }
 
 void value_names_tell_stale(const struct value_names *v)

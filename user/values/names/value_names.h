@@ -37,8 +37,9 @@ uint32_t value_names_frames(struct value_names *names, uint64_t addr,
 			    struct value_frame out[VALUE_FRAMES]);
 /* The module's file, if it is still what was traced; NULL. Modules count from 0. */
 const char *value_names_file(const struct value_names *names, uint32_t module);
-/* What of the recording is damaged or cut, beside its captures. */
+/* What of the recording is damaged or cut. */
 struct value_damage {
+	bool captures; /* captures: they end before the recorder did; captures_ended() */
 	bool meta;   /* meta.json: names and files */
 	bool events; /* events: which tasks there are, and of which processes */
 };

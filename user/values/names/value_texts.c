@@ -108,6 +108,10 @@ bool value_text_damage(uint64_t bytes, uint32_t n_tasks, bool json, bool *first)
 
 bool value_text_rest(struct value_damage damage)
 {
+	if (damage.captures)
+		fputs("pugmark: captures has no end: the recorder was killed, had no room for "
+		      "more, or is still at it; what came last is missing\n",
+		      stderr);
 	if (damage.meta)
 		fputs("pugmark: meta.json is damaged or cut: names of files and functions may be "
 		      "wrong or missing\n",
@@ -116,5 +120,5 @@ bool value_text_rest(struct value_damage damage)
 		fputs("pugmark: events is damaged or cut: tasks and what is known of their "
 		      "processes may be missing\n",
 		      stderr);
-	return damage.meta || damage.events;
+	return damage.captures || damage.meta || damage.events;
 }

@@ -91,7 +91,12 @@ static int check_task(struct value_replay *replay, uint32_t task, const struct v
 	if (out->blind)
 		snprintf(out->why, sizeof(out->why), "%s, at %" PRIx64, first->text, first->ip);
 	say_most(run, names, out);
-	out->complete = stop == VALUE_REPLAY_END;
+	out->complete = stop == VALUE_REPLAY_END && captures_ended(value_replay_captures(replay));
+	if (stop == VALUE_REPLAY_END && !out->complete)
+		snprintf(out->gap, sizeof(out->gap),
+			 "after %" PRIu64
+			 " instructions: what was captured ends there, before the recorder did",
+			 out->instructions);
 	if (stop == VALUE_REPLAY_GAP) {
 		const struct value_gap *gap = value_run_gap(run);
 
@@ -132,7 +137,7 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 		r.supposed += r.tasks[i].supposed;
 		r.complete &= r.tasks[i].complete;
 	}
-	r.complete &= !r.damaged_bytes && !r.rest.meta && !r.rest.events && r.n;
+	r.complete &= !r.damaged_bytes && !r.rest.captures && !r.rest.meta && !r.rest.events && r.n;
 	value_names_free(names);
 	value_replay_free(replay);
 	if (err)

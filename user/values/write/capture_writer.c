@@ -55,6 +55,7 @@ struct capture_writer {
 	void *file_ctx;
 	struct opened_files *opened;
 	struct redaction redaction; /* n 0: nothing is hidden */
+	bool final;		    /* the last table is of the end, which is still to be said */
 	struct clock_calls clocks;
 };
 
@@ -444,12 +445,11 @@ void capture_writer_table(struct capture_writer *w, const char *json, size_t len
 
 void capture_writer_table_final(struct capture_writer *w, int err)
 {
-	static const char json[] = "{\"version\":1,\"final\":true}";
-
-	if (w && err)
+	if (!w)
+		return;
+	if (err)
 		fail(w, err);
-	if (w)
-		capture_writer_table(w, json, strlen(json));
+	w->final = true;
 }
 
 void capture_writer_resolve(struct capture_writer *w,
@@ -484,6 +484,9 @@ void capture_writer_lost(struct capture_writer *w, uint64_t n)
 
 int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes)
 {
+	/* Behind all else: where it is, nothing is missing before it. */
+	static const char final[] = "{\"version\":1,\"final\":true}";
+
 	if (!w)
 		return 0;
 	for (uint32_t i = 0; i < w->n_tasks; i++) {
@@ -503,6 +506,8 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 		capture_ranges_deinit(&t->ranges);
 		free(t);
 	}
+	if (w->final)
+		capture_writer_table(w, final, strlen(final));
 	if (records)
 		*records = w->records;
 	free(w->tasks);

@@ -39,8 +39,8 @@ void capture_writer_pages(struct capture_writer *w, uint64_t addr, const uint8_t
 void capture_writer_file(struct capture_writer *w, uint32_t file, uint64_t off,
 			 const uint8_t *bytes, uint32_t len);
 void capture_writer_table(struct capture_writer *w, const char *json, size_t len);
-/* The last table says what is true at the end; or, with an @err, could not be made: nothing more is
- * written. @w may be NULL. */
+/* The last table says what is true at the end, which capture_writer_close() writes behind all else;
+ * or, with an @err, could not be made: nothing more is written. @w may be NULL. */
 void capture_writer_table_final(struct capture_writer *w, int err);
 /* What tells which file a process has mapped, for system calls that map one: the number of the
  * file, or CAPTURE_UNKNOWN. */
