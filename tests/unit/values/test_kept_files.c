@@ -60,8 +60,8 @@ static void write_and_put_the_time_back(int i)
 	snprintf(name, sizeof(name), "%d", i);
 	assert_int_equal(stat(name, &st), 0);
 	write_file(i, 'b');
-	assert_int_equal(
-		utimensat(AT_FDCWD, name, (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
+	assert_int_equal(utimensat(AT_FDCWD, name, (struct timespec[]){st.st_atim, st.st_mtim}, 0),
+			 0);
 }
 
 static struct kept_files *take_all(struct capture_writer *writer)
