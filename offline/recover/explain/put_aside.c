@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASIDE_MAX 8192 /* contexts that are kept so */
+#define ASIDE_MAX 8192	 /* contexts that are kept so */
+#define ASIDE_LEFT 6144 /* of too many */
 
 /* Where the outermost frame of the line ends; a program's first one has no caller. */
 static uint64_t outermost(const struct parser *p)
@@ -71,23 +72,35 @@ static uint32_t next_cut(const struct parser *p, uint32_t n)
 	return 0;
 }
 
-/* Whether the words alone tell that the event is not of line @kept, which was called back in one
- * place only: most of many lines are not asked more. */
-static bool is_other(const struct context *kept, const struct lookahead *la)
+/* Whether a callback of kept line @c can lie where the event's frame does: inside of a frame of that
+ * line, which is on the stack; or in its place, if that has jumped there. */
+static inline bool may_be_inside(const struct context *c, const struct lookahead *la)
 {
-	uint64_t end = kept->stack[0].cfa ? kept->stack[0].cfa : UINT64_MAX;
-	return kept->callee_cfa && kept->n_interruptions == 1 &&
-	       held_words_in(kept->held, la->e, kept->callee_cfa, end) == HOLDS_NOT;
+	uint64_t cfa = pugmark_event_cfa(la->e), word;
+	if (!c->around_cfa || c->around_ret < PUGMARK_EVENT_ADDRESS_LOWEST)
+		return true;
+	if (cfa == c->around_cfa)
+		return c->around_jumps && pugmark_event_ret(la->e) == c->around_ret;
+	return cfa < c->around_cfa &&
+	       (!stack_word(la->e, c->around_cfa - 8, &word) || word == c->around_ret);
 }
 
-/* How many frames of kept context @i are open, if it was put back, and in *@sure whether that is
+/* Whether a look tells that the event is not of kept line @c: most of many lines are not asked more.
+ */
+static inline bool is_other(const struct context *c, const struct lookahead *la)
+{
+	uint64_t word;
+	if (!may_be_inside(c, la))
+		return true;
+	return c->mark_addr && stack_word(la->e, c->mark_addr, &word) && word && word != c->mark;
+}
+
+/* How many frames of context @i, kept aside, are open, if it was put back, and in *@sure whether that is
  * certain; 0: it was not. */
 static uint32_t put_back(const struct parser *p, uint32_t i, const struct lookahead *la,
 			 uint64_t *cfa, bool *sure)
 {
 	const struct context *kept = &p->contexts[i];
-	if (!kept->aside || !kept->held || is_other(kept, la))
-		return 0;
 	struct parser there = context_view(p, kept);
 	for (uint32_t n = there.n; n; n = next_cut(&there, n)) {
 		enum holds as =
@@ -125,6 +138,9 @@ static void ask_put_back(const struct parser *p, const struct lookahead *la,
 	struct candidate c = {.cause = CAUSE_PUT_ASIDE, .unsaid = PUGMARK_CAUSE_NONE};
 	for (uint32_t i = p->n_contexts; p->n_aside && i-- > 0;) {
 		bool sure;
+		const struct context *kept = &p->contexts[i];
+		if (!kept->aside || !kept->held || is_other(kept, la))
+			continue;
 		uint32_t n = put_back(p, i, la, &cfa, &sure);
 		if (!n || cfa > best)
 			continue;
@@ -214,6 +230,15 @@ static bool has_same_frames(const struct context *a, const struct context *b)
 	return true;
 }
 
+/* The word at @addr of what the memory held; 0: it is not known. */
+static inline uint64_t held_word(const struct held_words *held, uint64_t addr)
+{
+	uint64_t i = (addr - held->addr) / 8;
+	if (addr < held->addr || i >= held->n || held->at[i] == PUGMARK_EVENT_STACK_UNKNOWN)
+		return 0;
+	return held->at[i];
+}
+
 /* The kept line that nothing tells apart from @c: it has the same frames in the same place, and its
  * memory held the same words. NULL: none. */
 static struct context *same_as(const struct parser *p, const struct context *c)
@@ -221,7 +246,10 @@ static struct context *same_as(const struct parser *p, const struct context *c)
 	for (uint32_t i = p->n_contexts; p->n_aside && i-- > 0;) {
 		struct context *kept = &p->contexts[i];
 		const struct held_words *held = kept->held;
-		if (kept->aside && held && held->addr == c->held->addr && held->n == c->held->n &&
+		if (!kept->aside ||
+		    (kept->mark_addr && held_word(c->held, kept->mark_addr) != kept->mark))
+			continue;
+		if (held && held->addr == c->held->addr && held->n == c->held->n &&
 		    !memcmp(held->at, c->held->at, held->n * sizeof(*held->at)) &&
 		    has_same_frames(kept, c))
 			return kept;
@@ -242,8 +270,72 @@ static void trim_held(struct context *c)
 	c->held = less ? less : c->held;
 }
 
+/* Where the words begin that any question about line @c is about: what its outermost frame that was
+ * called back inside of has called. 0: not known. */
+static uint64_t asked_from(const struct parser *p, const struct context *c)
+{
+	struct parser there = context_view(p, c);
+	return callee_cfa(&there, c->n_interruptions > 1 ? c->interruptions[1].frame : c->n);
+}
+
+/* Whether function @f has a jump that takes it off the stack. */
+static bool has_tail_jump(const struct parser *p, const struct frame *f)
+{
+	const struct pugmark_plan_func *func = &p->plans[f->module]->funcs[f->func];
+	for (uint32_t i = func->node; i < func->node + func->n_nodes; i++)
+		if (node_at(p, f->module, i)->flags & PUGMARK_NODE_TAIL)
+			return true;
+	return false;
+}
+
+/* Notes by what @c is told from others at a look. */
+static void set_marks(struct parser *p, struct context *c)
+{
+	uint32_t last = p->n_contexts;
+	const struct frame *around =
+		&c->stack[(c->n_interruptions > 1 ? c->interruptions[1].frame : c->n) - 1];
+	c->around_cfa = around->cfa;
+	c->around_ret = around->ret;
+	c->around_jumps = has_tail_jump(p, around);
+	while (last && (!p->contexts[last - 1].aside || !p->contexts[last - 1].held))
+		last--;
+	uint64_t from = asked_from(p, c);
+	if (!last || !from)
+		return;
+	struct context *before = &p->contexts[last - 1];
+	uint64_t before_from = asked_from(p, before);
+	for (uint32_t i = 0; i < c->held->n && !c->mark_addr; i++) {
+		uint64_t addr = c->held->addr + 8ull * i, word = held_word(c->held, addr);
+		uint64_t other = held_word(before->held, addr);
+		if (addr < from || !word || !other || word == other)
+			continue;
+		c->mark_addr = addr;
+		c->mark = word;
+		if (!before->mark_addr && before_from && addr >= before_from) {
+			before->mark_addr = addr;
+			before->mark = other;
+		}
+	}
+}
+
+/* Forgets the oldest of too many. */
+static void forget_oldest(struct parser *p)
+{
+	uint32_t left = 0;
+	for (uint32_t i = 0; i < p->n_contexts; i++) {
+		struct context *c = &p->contexts[i];
+		if (c->aside && p->n_aside > ASIDE_LEFT) {
+			p->n_aside--;
+			context_free(c);
+		} else {
+			p->contexts[left++] = *c;
+		}
+	}
+	p->n_contexts = left;
+}
+
 /* Keeps line @c, which the call takes over. A program that raises over the same callbacks again and
- * again leaves equal lines, which are kept as one. Of too many the oldest is forgotten. */
+ * again leaves equal lines, which are kept as one. */
 static void keep_aside(struct parser *p, struct context *c)
 {
 	trim_held(c);
@@ -253,14 +345,9 @@ static void keep_aside(struct parser *p, struct context *c)
 		context_free(c);
 		return;
 	}
-	for (uint32_t i = 0; p->n_aside >= ASIDE_MAX && i < p->n_contexts;) {
-		if (!p->contexts[i].aside) {
-			i++;
-			continue;
-		}
-		struct context oldest = context_take(p, i);
-		context_free(&oldest);
-	}
+	if (p->n_aside >= ASIDE_MAX)
+		forget_oldest(p);
+	set_marks(p, c);
 	context_keep(p, c);
 }
 

@@ -112,6 +112,11 @@ struct context {
 	bool several;	    /* aside: stands for two or more that nothing tells apart */
 	uint64_t callee_cfa;	 /* aside: of what its innermost frame has called; 0: not known */
 	struct held_words *held; /* aside: what its memory held; heap, or NULL */
+	/* aside: one of these words, by which it differs from the line that was kept before; addr
+	 * 0: none is known. And the frame that any callback of the line lies inside of: its CFA, 0:
+	 * not known, its return address, and whether its function may jump away. */
+	uint64_t mark_addr, mark, around_cfa, around_ret;
+	bool around_jumps;
 };
 
 /* Cache: return address to call node. Cleared when a module moves. */
