@@ -16,7 +16,11 @@ struct value_machine *value_machine_new(struct value_memory *memory)
 	m->turns = m->translatable = UINT64_MAX;
 	m->jumps = m->jump_tables[VALUE_SIDE_TRACED];
 	m->stubs = value_stubs_new();
-	if (!m->stubs) {
+	m->table_bits = TABLE_FIRST;
+	m->table = calloc((size_t)1 << TABLE_FIRST, sizeof(*m->table));
+	if (!m->stubs || !m->table) {
+		value_stubs_free(m->stubs);
+		free(m->table);
 		free(m);
 		return NULL;
 	}
@@ -35,6 +39,7 @@ void value_machine_free(struct value_machine *m)
 		return;
 	value_arena_free(m);
 	value_stubs_free(m->stubs);
+	free(m->table);
 	free(m->blocks);
 	free(m->live);
 	value_inexacts_free(&m->inexacts);

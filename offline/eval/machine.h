@@ -93,6 +93,7 @@ bool value_machine_is_code(const struct value_machine *m, uint64_t addr);
 void value_machine_no_code(struct value_machine *m, uint64_t start, uint64_t end);
 /* Stop whenever rip comes to @addr. 0 or -ENOMEM. */
 int value_machine_place(struct value_machine *m, uint64_t addr);
+bool value_machine_stops_at(const struct value_machine *m, uint64_t addr);
 /* Stop there for now, until another address is expected or none (0); but not while one of the
  * registers of the mask @known is exact and not as @regs says. 0 or -ENOMEM. */
 int value_machine_expect(struct value_machine *m, uint64_t addr, const uint64_t regs[16],

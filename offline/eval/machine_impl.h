@@ -52,7 +52,7 @@ enum {
 /* Beside enum value_stop. */
 enum { STOP_SLOW = -1, STEP_DONE = -2 };
 
-enum { TABLE = 1 << 14, JUMPS = 1 << 12, PER_INSN = 3 };
+enum { TABLE_FIRST = 14 /* bits */, JUMPS = 1 << 12, PER_INSN = 3 };
 #define VALUE_PLACE_BIT ((uint64_t)1 << 63) /* in value_block.needs */
 
 struct arena_chunk;
@@ -77,8 +77,9 @@ struct value_machine {
 	uint8_t side;		       /* enum value_side: whose code is executed now */
 	struct value_block **jumps;    /* those of this side */
 	struct value_block *jump_tables[VALUE_SIDES][JUMPS];
-	struct value_block *table[TABLE]; /* by ip */
-	struct value_block **blocks;	  /* by number */
+	struct value_block **table; /* by ip, of 1 << table_bits lists, no fewer than live blocks */
+	unsigned table_bits;
+	struct value_block **blocks; /* by number */
 	uint32_t n_blocks, room_blocks;
 	uint32_t *live; /* numbers of those that are not gone, room_blocks of them */
 	uint32_t n_live;
@@ -106,9 +107,9 @@ struct value_machine {
 	uint8_t buffer[VALUE_STUB_BUFFER] __attribute__((aligned(64)));
 };
 
-static inline unsigned value_table_slot(uint64_t ip)
+static inline struct value_block **value_table_slot(const struct value_machine *m, uint64_t ip)
 {
-	return (ip ^ ip >> 14) % TABLE;
+	return &m->table[ip * 0x9e3779b97f4a7c15 >> (64 - m->table_bits)];
 }
 
 /* The block at @ip, translated if need be; @single: of one instruction. NULL: @ip is no code, or

@@ -55,7 +55,7 @@ void value_machine_side(struct value_machine *m, enum value_side side)
 /* Translated blocks stay where they are, for their numbers, but are not found any more. */
 static void forget_translations(struct value_machine *m)
 {
-	memset(m->table, 0, sizeof(m->table));
+	memset(m->table, 0, sizeof(*m->table) << m->table_bits);
 	memset(m->jump_tables, 0, sizeof(m->jump_tables));
 	for (uint32_t i = 0; i < m->n_live; i++) {
 		struct value_block *b = m->blocks[m->live[i]];
@@ -67,7 +67,7 @@ static void forget_translations(struct value_machine *m)
 
 static void take_out(struct value_machine *m, struct value_block *b)
 {
-	struct value_block **at = &m->table[value_table_slot(b->ip)];
+	struct value_block **at = value_table_slot(m, b->ip);
 	while (*at && *at != b)
 		at = &(*at)->chain;
 	if (*at)
@@ -137,6 +137,11 @@ static size_t place_slot(const uint64_t *places, size_t room, uint64_t addr)
 bool value_is_place(const struct value_machine *m, uint64_t addr)
 {
 	return m->n_places && m->places[place_slot(m->places, m->room_places, addr)] == addr;
+}
+
+bool value_machine_stops_at(const struct value_machine *m, uint64_t addr)
+{
+	return value_is_place(m, addr) && !(m->expected_place && addr == m->expected);
 }
 
 int value_machine_place(struct value_machine *m, uint64_t addr)

@@ -160,11 +160,34 @@ static int add_block(struct value_machine *m, struct value_block *b)
 	return 0;
 }
 
+static void put_block(struct value_machine *m, struct value_block *b)
+{
+	struct value_block **slot = value_table_slot(m, b->ip);
+	b->chain = *slot;
+	*slot = b;
+}
+
+/* Twice as many lists, once there are as many blocks. Without memory for that they get longer. */
+static void grow_table(struct value_machine *m)
+{
+	const unsigned bits = m->table_bits + 1;
+	struct value_block **table = calloc((size_t)1 << bits, sizeof(*table));
+	if (!table)
+		return;
+	free(m->table);
+	m->table = table;
+	m->table_bits = bits;
+	for (uint32_t i = 0; i < m->n_live; i++) {
+		struct value_block *b = m->blocks[m->live[i]];
+		if (!b->gone)
+			put_block(m, b);
+	}
+}
+
 struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool single,
 				    bool *no_memory)
 {
-	struct value_block **slot = &m->table[value_table_slot(ip)];
-	for (struct value_block *b = *slot; b; b = b->chain)
+	for (struct value_block *b = *value_table_slot(m, ip); b; b = b->chain)
 		if (b->ip == ip && b->single == single && b->side == m->side)
 			return b;
 	*no_memory = false;
@@ -197,7 +220,8 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 	b->place = value_is_place(m, ip);
 	if (b->place && !single)
 		b->needs |= VALUE_PLACE_BIT;
-	b->chain = *slot;
-	*slot = b;
+	put_block(m, b);
+	if (m->n_live >> m->table_bits)
+		grow_table(m);
 	return b;
 }
