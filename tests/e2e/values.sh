@@ -646,6 +646,32 @@ claim 'what pthread_create() has stored is its own' \
 	is "$("$PUGMARK" values ordered --watch main:t 2>err | cut -d' ' -f3-4 | xargs)" 'write pthread_create read main'
 "$PUGMARK" values ordered --watch shared >got 2>err
 claim 'what a thread has stored is its own' is "$(grep -c 'write run' got) $(grep -c 'the kernel' got)" '1 0'
+# What outside has written several times in one call is told as it was each time.
+cat >twice.c <<'C'
+#include <unistd.h>
+void twice(char *to)
+{
+	read(0, to, 4);
+	read(0, to, 4);
+	for (int i = 0; i < 4; i++)
+		to[i] ^= 0x20;
+}
+C
+cat >within.c <<'C'
+void twice(char *to);
+char place[4];
+int main(void)
+{
+	twice(place);
+	return place[0] != 'b';
+}
+C
+"${CC:-cc}" -O1 -shared -fPIC -o libtwice.so twice.c &&
+	"${CC:-cc}" -O1 -g -w -o within within.c -L. -ltwice -Wl,-rpath,"$PWD" &&
+	printf AAAABBBB | "$PUGMARK" record -q --level values -o inner -- ./within 2>err
+"$PUGMARK" values inner --watch place >got 2>err
+claim 'what outside has written is told as it was each time' is "$(sed -nE 's/.* write (.*) 0x[0-9a-f]+ ([0-9a-f]{8}) .*/\1 \2/p' got | xargs)" \
+	'the kernel 41414141 the kernel 42424242 twice 62626262'
 # A function in two parts, hot and cold, begins with the hot one.
 cat >parts.c <<'C'
 __attribute__((cold, noinline)) void fail(int n) { __asm__ volatile("" : : "r"(n)); }

@@ -206,6 +206,25 @@ static void print_place(const struct watch_run *w, const struct watch_place *p, 
 		printf(json ? ",\"call\":%u" : ", call %u", p->call);
 }
 
+/* As print_bytes(), of what was there when outside wrote it. */
+static void print_bytes_then(struct watch_run *w, const struct watch_access *a, bool json)
+{
+	struct value_memory *memory = value_machine_memory(value_run_machine(w->run));
+	uint64_t len = watch_found_length(&w->found, &a->place);
+
+	if (!a->bytes) {
+		print_bytes(w, a, json);
+		return;
+	}
+	struct value_snapshot now = value_memory_snapshot(memory);
+
+	value_memory_write(memory, a->place.addr, a->bytes, len, VALUE_EXACT);
+	value_memory_write_qualities(memory, a->place.addr, a->bytes + len, len);
+	print_bytes(w, a, json);
+	value_memory_restore(memory, &now);
+	value_memory_forget(memory, &now);
+}
+
 static void print_access(struct watch_run *w, const struct value_names *names, uint32_t task,
 			 const struct watch_access *a, bool json, bool first)
 {
@@ -219,7 +238,7 @@ static void print_access(struct watch_run *w, const struct value_names *names, u
 	       json && !first ? ",\n" : "", task, a->count, a->write ? "write" : "read");
 	printable_print(stdout, who, json ? PRINT_JSON : PRINT_TEXT);
 	printf(json ? "\",\"address\":\"%" PRIx64 "\",\"bytes\":\"" : " 0x%" PRIx64 " ", elf);
-	print_bytes(w, a, json);
+	print_bytes_then(w, a, json);
 	print_place(w, &a->place, json);
 	fputs(json ? "}" : "\n", stdout);
 }

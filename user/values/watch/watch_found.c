@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t watch_found_length(const struct watch_found *f, const struct watch_place *p)
 {
@@ -19,10 +20,35 @@ void watch_found_note(struct watch_found *f, const struct watch_place *place, ui
 	f->total++;
 	if (f->seen.n == f->limit || f->err)
 		return;
-	struct watch_access a = {.place = *place, .count = count, .ip = ip, .write = write};
+	struct watch_access a = {
+		.place = *place, .count = count, .ip = ip, .number = f->total, .write = write};
 	snprintf(a.by, sizeof(a.by), "%s", by);
 	if (!VEC_PUSH(&f->seen, a))
 		f->err = -ENOMEM;
+}
+
+static bool is_place(const struct watch_place *a, const struct watch_place *b)
+{
+	return a->addr == b->addr && a->local == b->local && a->call == b->call && a->reg == b->reg;
+}
+
+void watch_found_keep(struct watch_found *f, const struct watch_place *place, uint64_t count,
+		      const uint8_t *bytes)
+{
+	const uint64_t len = 2 * watch_found_length(f, place);
+
+	for (uint32_t i = f->seen.n; i && f->seen.at[i - 1].count == count; i--) {
+		struct watch_access *a = &f->seen.at[i - 1];
+
+		if (!*a->by || a->bytes || !is_place(&a->place, place))
+			continue;
+		a->bytes = malloc(len);
+		if (a->bytes)
+			memcpy(a->bytes, bytes, len);
+		else
+			f->err = -ENOMEM;
+		return;
+	}
 }
 
 /* What has come before instruction @count from outside, what that reads, what it writes. */
@@ -37,7 +63,9 @@ static int by_count(const void *a, const void *b)
 
 	if (x->count != y->count)
 		return x->count < y->count ? -1 : 1;
-	return rank(x) - rank(y);
+	if (rank(x) != rank(y))
+		return rank(x) - rank(y);
+	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 void watch_found_sort(struct watch_found *f)
@@ -48,5 +76,7 @@ void watch_found_sort(struct watch_found *f)
 
 void watch_found_deinit(struct watch_found *f)
 {
+	for (uint32_t i = 0; i < f->seen.n; i++)
+		free(f->seen.at[i].bytes);
 	VEC_FREE(&f->seen);
 }

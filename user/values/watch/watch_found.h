@@ -17,15 +17,19 @@ struct watch_place {
 struct watch_access {
 	struct watch_place place;
 	uint64_t count, ip;
+	uint64_t number; /* of the accesses that were met */
 	bool write;
 	char by[48]; /* who outside; "": the instruction at @ip */
+	/* What there was if outside has written there once more before the same instruction, as in
+	 * struct watch_bytes; NULL: memory has it then. */
+	uint8_t *bytes;
 };
 
 /* What memory has at a place, to see what outside has changed. */
 struct watch_bytes {
 	struct watch_place place;
 	uint32_t depth; /* of a variable of a function: of its call among those that are open */
-	uint8_t *bytes; /* value_memory_read() of them; NULL: not looked at */
+	uint8_t *bytes; /* them, and behind them how well each is known; NULL: not looked at */
 	bool by_code;	/* code of libraries has written there since */
 };
 
@@ -39,6 +43,10 @@ struct watch_found {
 
 void watch_found_note(struct watch_found *found, const struct watch_place *place, uint64_t count,
 		      uint64_t ip, bool write, const char *by);
+/* Outside is about to write at @place before instruction @count, where there is what @bytes has: if
+ * it has written there before the same instruction, that is kept. */
+void watch_found_keep(struct watch_found *found, const struct watch_place *place, uint64_t count,
+		      const uint8_t *bytes);
 /* In bytes. */
 uint64_t watch_found_length(const struct watch_found *found, const struct watch_place *place);
 /* In their order: what outside has written comes before the instruction that is next. */

@@ -99,16 +99,20 @@ static void catch_up(struct watch_run *w)
 static bool look(struct watch_run *w, struct watch_bytes *b)
 {
 	uint64_t len = watch_found_length(&w->found, &b->place);
-	uint8_t *now = calloc(1, len);
+	struct value_memory *memory = value_machine_memory(value_run_machine(w->run));
+	uint8_t *now = calloc(2, len);
 
 	if (!now) {
 		w->found.err = -ENOMEM;
 		return false;
 	}
-	value_memory_read(value_machine_memory(value_run_machine(w->run)), b->place.addr, now, len,
-			  NULL);
+	value_memory_read(memory, b->place.addr, now, len, NULL);
+	if (value_memory_read_qualities(memory, b->place.addr, now + len, len))
+		memset(now + len, VALUE_UNKNOWN, len);
 	bool changed = b->bytes && memcmp(now, b->bytes, len) != 0;
 	b->by_code = false;
+	if (changed)
+		watch_found_keep(&w->found, &b->place, value_run_count(w->run), b->bytes);
 	free(b->bytes);
 	b->bytes = now;
 	return changed;
