@@ -45,6 +45,12 @@ void families_deinit(struct families *f)
 	*f = (struct families){0};
 }
 
+void families_lack(struct families *f)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		f->at[i].alone = false;
+}
+
 const struct family_task *families_find(const struct families *f, uint32_t task)
 {
 	for (uint32_t i = 0; i < f->n; i++)

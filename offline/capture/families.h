@@ -11,7 +11,7 @@
 struct family_task {
 	uint32_t number, parent; /* 0: none, or not known */
 	int32_t tid, pid;
-	bool alone; /* its process has no other thread */
+	bool alone; /* its process has no other thread that is told of */
 };
 
 struct families {
@@ -22,6 +22,8 @@ struct families {
 /* Of the recording in @dir. 0 or -errno with @diag filled; free with families_deinit(). */
 int families_read(const char *dir, struct families *out, struct pugmark_diag *diag);
 void families_deinit(struct families *families);
+/* A task is not among them: it may be a thread of any. */
+void families_lack(struct families *families);
 /* NULL: there is no such task. */
 const struct family_task *families_find(const struct families *families, uint32_t task);
 

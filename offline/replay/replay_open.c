@@ -9,6 +9,16 @@
 
 /* --- the recording --------------------------------------------------------------------------- */
 
+/* What a task does that has captures and is told of nowhere else may be done in any process. */
+static void look_for_lost(struct value_replay *replay)
+{
+	uint32_t n;
+	const uint32_t *tasks = captures_tasks(replay->captures, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!families_find(&replay->families, tasks[i]))
+			families_lack(&replay->families);
+}
+
 int value_replay_open(const char *dir, struct value_replay **out, struct pugmark_diag *diag)
 {
 	struct value_replay *replay = calloc(1, sizeof(*replay));
@@ -17,6 +27,8 @@ int value_replay_open(const char *dir, struct value_replay **out, struct pugmark
 	int err = captures_open(dir, &replay->captures, diag);
 	err = err ? err : imports_open(NULL, &replay->imports, diag);
 	err = err ? err : families_read(dir, &replay->families, diag);
+	if (!err)
+		look_for_lost(replay);
 	if (!err && value_neighbours_outer(replay))
 		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
 	if (err) {
