@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* agrees.c: whether a record may be of the moment that the run is at.
  *
- * That is more than a comparison where the task lost the processor in the midst of a repeated
- * string instruction: some of its turns were done by then, and the others see what they have
- * written. The registers there say how many: rcx is less by that number, rsi and rdi have gone that
- * far. */
+ * That is more than a comparison where the task lost the processor, or a signal came, in the midst
+ * of a repeated string instruction: some of its turns were done by then, and the others, or the
+ * handler, see what they have written. The registers there say how many: rcx is less by that
+ * number, rsi and rdi have gone that far. */
 #include "offline/replay/replay_impl.h"
 
 enum { DIRECTION = 1 << 10 }; /* of the flags */
@@ -32,11 +32,15 @@ static uint32_t moved(const struct value_insn *insn)
 	return regs >> VALUE_RCX & 1 ? regs : 0; /* without it there is one turn */
 }
 
+/* Where a task was found may be between two turns. */
+static bool is_found(const struct capture *c)
+{
+	return c->kind == CAPTURE_SWITCH || c->kind == CAPTURE_SIGNAL;
+}
+
 uint32_t value_run_told_there(struct value_run *run, const struct capture *c)
 {
-	return c->kind != CAPTURE_SWITCH
-		       ? c->known
-		       : c->known & ~moved(value_machine_insn(run->machine, c->ip));
+	return !is_found(c) ? c->known : c->known & ~moved(value_machine_insn(run->machine, c->ip));
 }
 
 /* How far a register goes in one turn. */
@@ -57,7 +61,7 @@ static enum turns find_turns(const struct value_run *run, const struct value_ins
 	const uint64_t *now = value_machine_state(run->machine)->gpr;
 	const uint32_t of = moved(insn) & c->known;
 	bool found = false;
-	if (!moved(insn) || c->kind != CAPTURE_SWITCH)
+	if (!moved(insn) || !is_found(c))
 		return TURNS_NONE;
 	if (!(c->known & CAPTURE_FLAGS_KNOWN))
 		return TURNS_UNKNOWN;

@@ -371,10 +371,11 @@ static int at_place(struct value_run *run)
 		return VALUE_REPLAY_END;
 	}
 	bool switched = value_run_switched(run, value_writes_trace(run->writes));
+	bool signalled = !switched && value_run_signalled(run, value_writes_trace(run->writes));
 	value_writes_tell(run->writes, m);
 	if (switched)
 		return run->ended;
-	if (value_run_signalled(run))
+	if (signalled)
 		return value_run_signal(run, c);
 	const struct library_function *f = value_libraries_function(&run->libraries, s->rip);
 	bool left = value_run_may_be_in(run, c);
@@ -497,8 +498,13 @@ static int one_stop(struct value_run *run)
 	case VALUE_STOP_SYSCALL:
 		c = value_run_record(run);
 		if (c && c->kind != CAPTURE_KERNEL && c->kind != CAPTURE_END &&
-		    c->kind != CAPTURE_EXEC && c->kind != CAPTURE_SWITCH)
+		    c->kind != CAPTURE_EXEC && c->kind != CAPTURE_SWITCH) {
+			/* It may be of what was executed before the library was. */
+			if (c->kind == CAPTURE_SIGNAL &&
+			    !value_libraries_has(&run->libraries, c->ip))
+				value_run_strayed(run, false);
 			return go_blind(run, "a system call whose record is not the next");
+		}
 		if (c && c->kind != CAPTURE_SWITCH && run->supposition.holds &&
 		    !value_run_same_call(run, c))
 			return go_blind(run, "a system call that is not the one recorded");

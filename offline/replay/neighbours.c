@@ -284,7 +284,8 @@ static int meet(struct value_run *run, uint64_t from, uint64_t now)
 int value_run_neighbours(struct value_run *run)
 {
 	struct neighbours *n = run->neighbours;
-	if (!n || run->looked == run->next)
+	/* The one that leads sees to what those do that it leads. */
+	if (!n || run->led || run->looked == run->next)
 		return VALUE_REPLAY_LIMIT;
 	uint64_t before = run->next ? run->next - 1 : 0;
 	uint64_t from = after(run, run->looked == NEVER_LOOKED ? before : run->looked);

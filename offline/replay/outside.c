@@ -276,13 +276,15 @@ int value_run_syscall(struct value_run *run)
 		return VALUE_REPLAY_END;
 	}
 	if (c->kind != CAPTURE_KERNEL)
-		return value_run_fail(run, "a system call without a record");
+		return value_run_fail_astray(
+			run, "a system call without a record: the next is of something at %#lx",
+			c->ip);
 	if (!value_run_same_call(run, c))
-		return value_run_fail(run,
-				      "system call %lu here, recorded was %u at %#lx, or its "
-				      "arguments are not those",
-				      value_machine_state(run->machine)->gpr[VALUE_RAX], c->nr,
-				      c->ip);
+		return value_run_fail_astray(run,
+					     "system call %lu here, recorded was %u at %#lx, or "
+					     "its arguments are not those",
+					     value_machine_state(run->machine)->gpr[VALUE_RAX],
+					     c->nr, c->ip);
 	if (c->nr == SYS_ARCH_PRCTL && c->args[0] == SHADOW_STACK_ON && !c->result)
 		return value_run_fail(run, "its shadow stack, switched on here, is not followed");
 	bool shares = shares_memory(run, c);

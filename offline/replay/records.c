@@ -12,17 +12,38 @@
 #include <string.h>
 #include <sys/mman.h>
 
+static int end_in_gap(struct value_run *run)
+{
+	run->gap.count = value_run_count(run);
+	run->gap.ip = value_machine_state(run->machine)->rip;
+	run->gap.record = run->next;
+	run->ended = VALUE_REPLAY_GAP;
+	return VALUE_REPLAY_GAP;
+}
+
 int value_run_fail(struct value_run *run, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
 	vsnprintf(run->gap.text, sizeof(run->gap.text), format, args);
 	va_end(args);
-	run->gap.count = value_run_count(run);
-	run->gap.ip = value_machine_state(run->machine)->rip;
-	run->gap.record = run->next;
-	run->ended = VALUE_REPLAY_GAP;
-	return VALUE_REPLAY_GAP;
+	return end_in_gap(run);
+}
+
+int value_run_fail_astray(struct value_run *run, const char *format, ...)
+{
+	const uint64_t agreed = run->supposition.agreed;
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(run->gap.text, sizeof(run->gap.text), format, args);
+	va_end(args);
+	if (agreed < value_run_count(run) && len > 0 && (size_t)len < sizeof(run->gap.text))
+		snprintf(run->gap.text + len, sizeof(run->gap.text) - len,
+			 "; of what follows instruction %lu, where a record agreed last, nothing "
+			 "is exact",
+			 agreed);
+	value_run_strayed(run, true);
+	return end_in_gap(run);
 }
 
 void value_run_tell(struct value_run *run, enum value_crossing what, const struct capture *c,
@@ -296,6 +317,12 @@ static int by_address(const void *a, const void *b)
 bool value_run_awaits(const struct value_run *run, uint64_t ret)
 {
 	return bsearch(&ret, run->awaited, run->n_awaited, sizeof(ret), by_address);
+}
+
+bool value_run_tells(const struct value_run *run, uint64_t ip)
+{
+	return bsearch(&ip, run->telling, run->n_telling, sizeof(ip), by_address) &&
+	       value_machine_is_code(run->machine, ip);
 }
 
 /* Of which no record is made to the end of the recording. */

@@ -21,17 +21,40 @@ static int check(struct value_run *run, const struct capture *c)
 	struct value_machine *m = run->machine;
 	const struct value_state *s = value_machine_state(m);
 	if (value_quality(m, (uint64_t)1 << VALUE_RSP) == VALUE_EXACT && c->sp != s->gpr[VALUE_RSP])
-		return value_run_fail(run, "the stack pointer is %#lx, recorded was %#lx",
-				      s->gpr[VALUE_RSP], c->sp);
+		return value_run_fail_astray(run, "the stack pointer is %#lx, recorded was %#lx",
+					     s->gpr[VALUE_RSP], c->sp);
 	for (unsigned i = 0; i < 16; i++)
 		if (c->known >> i & 1 && !value_quality(m, (uint64_t)1 << i) &&
 		    s->gpr[i] != c->regs[i])
-			return value_run_fail(run, "register %u is %#lx, recorded was %#lx", i,
-					      s->gpr[i], c->regs[i]);
+			return value_run_fail_astray(run, "register %u is %#lx, recorded was %#lx",
+						     i, s->gpr[i], c->regs[i]);
 	uint64_t bits = 1u << VALUE_RBX | 1u << VALUE_RSP | 1u << VALUE_RBP | 0xf000;
 	if (c->has_hash && !value_quality(m, bits) && capture_hash(s->gpr) != c->hash)
-		return value_run_fail(
+		return value_run_fail_astray(
 			run, "the registers that calls keep are not those that were recorded");
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* Rip is at a place. Whether its record would be the next by all means, and is not: something
+ * before was not met. What is missed of a run that goes an uncertain way says nothing. */
+static bool is_astray(const struct value_run *run, const struct capture *c)
+{
+	const uint64_t ip = value_machine_state(run->machine)->rip;
+	bool of_here = c && c->place != CAPTURE_NONE &&
+		       value_run_place_ip(run, c, run->replay->places[c->place].addr) == ip;
+	return c && !of_here && !run->supposition.holds && c->kind != CAPTURE_END &&
+	       c->kind != CAPTURE_EXEC && c->kind != CAPTURE_LOST && value_run_tells(run, ip);
+}
+
+/* Losses of the processor are left out, others may not be. */
+static int go_on_astray(struct value_run *run, const struct capture **next)
+{
+	const struct capture *c = *next;
+	if (c->kind != CAPTURE_SWITCH)
+		return value_run_fail_astray(
+			run, "a place without its record: the next is of something at %#lx", c->ip);
+	while ((*next = c = value_run_record(run)) && c->kind == CAPTURE_SWITCH)
+		value_run_switch_missed(run);
 	return VALUE_REPLAY_LIMIT;
 }
 
@@ -45,7 +68,7 @@ static int meet_place(struct value_run *run, struct value_trace *trace)
 	bool expected = run->expected == s->rip;
 	if (expected)
 		run->expected = 0;
-	if (value_run_signalled(run))
+	if (value_run_signalled(run, trace))
 		return value_run_signal(run, c);
 	if (value_run_ends(run, c)) {
 		run->ended = VALUE_REPLAY_END;
@@ -55,6 +78,8 @@ static int meet_place(struct value_run *run, struct value_trace *trace)
 			    : VALUE_REPLAY_LIMIT;
 	if (expected && stop == VALUE_REPLAY_LIMIT)
 		value_run_agreed(run, kept_records_at(run->records, run->next - 1));
+	if (!expected && is_astray(run, c))
+		stop = go_on_astray(run, &c);
 	if (stop != VALUE_REPLAY_LIMIT || !c || c->place == CAPTURE_NONE ||
 	    value_run_place_ip(run, c, run->replay->places[c->place].addr) != s->rip)
 		return stop;
@@ -148,7 +173,7 @@ static int at_chance(struct value_run *run, struct value_trace *trace)
 		       (c->kind == CAPTURE_INSN || c->kind == CAPTURE_ENTER);
 	if (!insn || !of_insn || value_run_place_ip(run, c, p->site) != ip ||
 	    (lost && lost->ip - value_run_place_ip(run, c, p->addr) > 1 /* the trap's byte */))
-		return value_run_fail(run, "an unpredictable instruction without a record");
+		return value_run_fail_astray(run, "an unpredictable instruction without a record");
 	take_told(m, insn, c);
 	int err = skip(run, trace);
 	if (err)
@@ -221,7 +246,7 @@ static int one_stop(struct value_run *run, uint64_t until, struct value_trace *t
 			run->ended = VALUE_REPLAY_END;
 			return VALUE_REPLAY_END;
 		}
-		return value_run_fail(
+		return value_run_fail_astray(
 			run, "the program would have faulted here; the last call out: %s", import);
 	}
 	case VALUE_STOP_UNKNOWN_BRANCH:
@@ -278,6 +303,7 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 		if (run->stop_behind && run->next >= run->stop_behind)
 			return VALUE_REPLAY_LIMIT;
 		uint64_t count = value_run_count(run);
+		uint64_t told = value_run_note_stray(run);
 		value_run_note_reached(run);
 		if (value_run_is_far(run) && !value_run_keep(run))
 			return VALUE_REPLAY_NO_MEMORY;
@@ -292,6 +318,7 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 			continue;
 		}
 		uint64_t to = until < run->snapshot_next ? until : run->snapshot_next;
+		to = to < told ? to : told;
 		to = to < count + STEP ? to : count + STEP;
 		if (check_supposed(run) != VALUE_REPLAY_LIMIT)
 			return VALUE_REPLAY_GAP;

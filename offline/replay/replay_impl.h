@@ -50,10 +50,17 @@ struct interrupted {
 
 /* What rests on a branch that an assumed value decided. */
 struct supposition {
-	bool holds;	 /* since the branch no record has agreed */
-	uint64_t since;	 /* instruction count of the branch */
-	uint64_t doubts; /* instructions that were not exact by then */
-	uint64_t total;	 /* of those that came to their end: instructions that were exact */
+	bool holds;		/* since the branch no record has agreed */
+	uint64_t since;		/* instruction count of the branch */
+	uint64_t doubts;	/* instructions that were not exact by then */
+	uint64_t total;		/* of those that came to their end: instructions that were exact */
+	uint64_t agreed;	/* instructions when a record agreed last, */
+	uint64_t agreed_doubts; /* and those that were not exact by then */
+};
+
+/* Instructions of which is known by what followed that the program has not gone that way. */
+struct stray {
+	uint64_t from, to;
 };
 
 /* A call that a model does, in which the task has lost the processor; sp 0: none. */
@@ -197,6 +204,8 @@ struct value_run {
 	struct residue_walker *walker; /* NULL: none was needed since mappings changed */
 	struct value_blocks blocks;
 	struct supposition supposition;
+	struct stray *strays; /* by from */
+	size_t n_strays;
 	struct value_gap gap;
 	bool left_out;	/* some system call lacks bytes, perhaps because they are secret */
 	uint64_t blind; /* how often a library could not be executed to its end */
@@ -207,6 +216,8 @@ struct value_run {
 	void *step_ctx;
 	uint64_t *awaited; /* return addresses of calls whose end is told, sorted */
 	size_t n_awaited;
+	uint64_t *telling; /* places that always make a record, sorted */
+	size_t n_telling;
 	uint64_t *thinned; /* those of which it is not told to the end, sorted */
 	size_t n_thinned;
 	struct run_snapshot *snapshots; /* by count */
@@ -222,6 +233,8 @@ struct value_run {
 
 /* Whether a record tells of the end of a call that returns to @ret. */
 bool value_run_awaits(const struct value_run *run, uint64_t ret);
+/* Whether a record is made each time that control comes to the place at @ip. */
+bool value_run_tells(const struct value_run *run, uint64_t ip);
 /* Whether nothing says when the last call out, which is not executed, was over: its end is watched
  * no longer, and the next record that leads back to traced code may be from long after it. */
 bool value_run_is_lost(const struct value_run *run);
@@ -241,6 +254,9 @@ void value_run_drop(struct value_run *run, struct run_snapshot *s);
 
 /* records.c. Those that return int: an enum value_replay_stop, LIMIT to go on; or 0 and -ENOMEM. */
 int value_run_fail(struct value_run *run, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same where the program has gone another way: value_run_strayed(). */
+int value_run_fail_astray(struct value_run *run, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void value_run_tell(struct value_run *run, enum value_crossing what, const struct capture *c,
 		    const char *import);
@@ -268,6 +284,13 @@ void value_run_agreed(struct value_run *run, const struct capture *c);
 bool value_run_hides(const struct capture *c);
 /* It was taken for the first of them. */
 void value_run_suppose(struct value_run *run);
+/* The program has not gone the way of the run, which was seen too late: of what was executed since
+ * a record agreed last nothing is exact, whenever it is executed again, nor is what follows, up to
+ * the next that agrees; or, of a run that ends here (@ends), ever. */
+void value_run_strayed(struct value_run *run, bool ends);
+/* Before more is executed: nothing is exact here if it is known that the run strays. Returns up to
+ * which instruction that says. */
+uint64_t value_run_note_stray(struct value_run *run);
 
 /* reached.c: from now on; false: memory is out. @next may have changed. */
 bool value_run_begin_noting(struct value_run *run);
@@ -387,13 +410,15 @@ const struct capture *value_run_next_but_switches(const struct value_run *run);
 bool value_run_switched(struct value_run *run, struct value_trace *trace);
 /* Whether a signal found the task at this very moment: that record is taken, and what would be
  * other at a later moment that it agrees with is assumed. */
-bool value_run_signalled(struct value_run *run);
+bool value_run_signalled(struct value_run *run, struct value_trace *trace);
 /* As value_run_switched() behind the record of a place that was met: those are taken, and the place
  * is left, unless turns of its instruction come before the next of them. */
 void value_run_switched_behind(struct value_run *run);
 /* At a system call, before a record of such a loss: whether it was here, so that the call comes
  * once more. Else it was not found where it was, and who else executed meanwhile is not known. */
 bool value_run_switched_before(struct value_run *run, const struct capture *c);
+/* The next record is of such a loss, and the run is past it. */
+void value_run_switch_missed(struct value_run *run);
 /* agrees.c: what the record of a signal or a loss of the processor tells of the registers there,
  * however many turns of a string instruction were done; whether it may be of this moment; whether
  * turns were done, or that is not known; does them, and leaves the registers to the record. What is

@@ -71,7 +71,8 @@ static int note_awaited(struct value_run *run)
 	const struct value_replay *replay = run->replay;
 	run->awaited = calloc(replay->n_places + 1, sizeof(*run->awaited));
 	run->thinned = calloc(replay->n_places + 1, sizeof(*run->thinned));
-	if (!run->awaited || !run->thinned)
+	run->telling = calloc(replay->n_places + 1, sizeof(*run->telling));
+	if (!run->awaited || !run->thinned || !run->telling)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < replay->n_places; i++) {
 		const struct capture_place *p = &replay->places[i];
@@ -82,7 +83,10 @@ static int note_awaited(struct value_run *run)
 		run->awaited[run->n_awaited++] = bias + p->site_next;
 		if (p->flags & PLACE_THINNED)
 			run->thinned[run->n_thinned++] = bias + p->site_next;
+		else
+			run->telling[run->n_telling++] = bias + p->addr;
 	}
+	qsort(run->telling, run->n_telling, sizeof(*run->telling), by_address);
 	qsort(run->thinned, run->n_thinned, sizeof(*run->thinned), by_address);
 	qsort(run->awaited, run->n_awaited, sizeof(*run->awaited), by_address);
 	return 0;
@@ -395,6 +399,8 @@ void value_run_free(struct value_run *run)
 	free(run->signals);
 	free(run->awaited);
 	free(run->thinned);
+	free(run->telling);
+	free(run->strays);
 	free(run->code);
 	value_threads_free(run);
 	value_neighbours_free(run->neighbours);

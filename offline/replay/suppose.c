@@ -6,6 +6,8 @@
  * known again, but what memory and registers hold is assumed, unless that record tells it. */
 #include "offline/replay/replay_impl.h"
 
+#include <stdlib.h>
+
 static uint64_t doubts_of(const struct value_run *run)
 {
 	uint64_t assumed, unknown;
@@ -53,6 +55,10 @@ void value_run_agreed(struct value_run *run, const struct capture *c)
 	const struct value_state *s = value_machine_state(run->machine);
 	uint64_t told = (c->known & 0xffff) | 1 << VALUE_RSP;
 
+	if (!value_run_hides(c)) {
+		run->supposition.agreed = value_run_count(run);
+		run->supposition.agreed_doubts = doubts_of(run);
+	}
 	if (!run->supposition.holds || value_run_hides(c))
 		return;
 	/* Nobody has looked at the hash where one of these registers is not exact by itself. */
@@ -64,6 +70,60 @@ void value_run_agreed(struct value_run *run, const struct capture *c)
 	if (c->known & CAPTURE_FLAGS_KNOWN)
 		told |= (uint64_t)1 << VALUE_BIT_FLAGS | (uint64_t)1 << VALUE_BIT_DF;
 	value_doubt(run->machine, VALUE_BITS_ALL & ~told);
+}
+
+/* --- what was seen too late ------------------------------------------------------------------ */
+
+static bool keep_stray(struct value_run *run, struct stray stray)
+{
+	/* The run may come by again. */
+	if (stray.from >= stray.to ||
+	    (run->n_strays && run->strays[run->n_strays - 1].from >= stray.from))
+		return true;
+	struct stray *more = realloc(run->strays, (run->n_strays + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	run->strays = more;
+	more[run->n_strays++] = stray;
+	return true;
+}
+
+static void suppose_since(struct value_run *run, uint64_t since, uint64_t doubts)
+{
+	struct supposition *s = &run->supposition;
+	value_machine_suppose(run->machine);
+	s->holds = true;
+	s->since = since;
+	s->doubts = doubts;
+}
+
+void value_run_strayed(struct value_run *run, bool ends)
+{
+	const struct supposition *s = &run->supposition;
+	struct stray stray = {s->agreed, ends ? UINT64_MAX : value_run_count(run)};
+	run->memory.exhausted |= !keep_stray(run, stray);
+	suppose_since(run, s->agreed, s->agreed_doubts);
+}
+
+uint64_t value_run_note_stray(struct value_run *run)
+{
+	const uint64_t count = value_run_count(run);
+	size_t low = 0, high = run->n_strays;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (run->strays[mid].to <= count)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == run->n_strays)
+		return UINT64_MAX;
+	const struct stray *next = &run->strays[low];
+	if (next->from > count)
+		return next->from;
+	if (!run->supposition.holds)
+		suppose_since(run, count, doubts_of(run));
+	return next->to;
 }
 
 uint64_t value_run_supposed(const struct value_run *run)

@@ -42,6 +42,9 @@ static unsigned comes_back_changed(struct value_run *run, const struct capture *
 		return OTHER_MEMORY | OTHER_REGISTERS;
 	for (;;) {
 		enum value_stop stop = value_machine_run(m, count + LOOK_INSNS, NULL);
+		/* A later time would have its record behind that of this place. */
+		if (stop == VALUE_STOP_PLACE && value_run_tells(run, s->rip))
+			return SAME;
 		if (stop == VALUE_STOP_PLACE && s->rip == place &&
 		    value_run_agrees_there(run, here))
 			return difference(run, &was, hides, memory);
@@ -76,7 +79,10 @@ static void doubt_ambiguous(struct value_run *run, const struct capture *here)
 {
 	struct value_moment now;
 	value_moment_keep(run, &now);
+	const uint64_t turns = value_machine_turns(run->machine);
+	value_machine_set_turns(run->machine, LOOK_INSNS);
 	unsigned changed = comes_back_changed(run, here, &now.memory);
+	value_machine_set_turns(run->machine, turns);
 	value_moment_go_back(run, &now);
 	if (changed & OTHER_MEMORY)
 		value_memory_assume_all(&run->memory);
@@ -97,13 +103,19 @@ static bool is_switch(struct value_run *run)
 	       value_run_agrees_there(run, c);
 }
 
+/* Whatever is to be met at @ip was met before the first turn of the instruction there. */
+static void met_before_turns(struct value_run *run, uint64_t ip)
+{
+	if (value_machine_stops_at(run->machine, ip))
+		run->expected = ip;
+}
+
 static void take_switch(struct value_run *run, struct value_trace *trace, struct capture *out)
 {
 	*out = *value_run_record(run);
-	/* Whatever was to be met before the first turn was met. */
 	if (value_run_is_amid(run, out)) {
 		value_run_do_turns(run, out, trace);
-		run->expected = out->ip;
+		met_before_turns(run, out->ip);
 	}
 	run->next++;
 	value_run_registers(run, out);
@@ -127,12 +139,17 @@ bool value_run_switched(struct value_run *run, struct value_trace *trace)
 	return true;
 }
 
-bool value_run_signalled(struct value_run *run)
+bool value_run_signalled(struct value_run *run, struct value_trace *trace)
 {
 	const struct value_state *s = value_machine_state(run->machine);
 	const struct capture *c = value_run_record(run);
 	if (!c || c->kind != CAPTURE_SIGNAL || c->ip != s->rip || !value_run_agrees_there(run, c))
 		return false;
+	/* The handler sees what the turns have written that were done. */
+	if (value_run_is_amid(run, c)) {
+		value_run_do_turns(run, c, trace);
+		value_run_registers(run, c);
+	}
 	value_run_agreed(run, c);
 	/* Of a hidden one nothing is exact from here on; behind a system call it is the one. */
 	if (!value_run_hides(c) && !value_run_behind_syscall(run, c->ip))
@@ -159,6 +176,14 @@ void value_run_switched_behind(struct value_run *run)
 	}
 }
 
+void value_run_switch_missed(struct value_run *run)
+{
+	run->next++;
+	value_run_strayed(run, false);
+	value_threads_part(run);
+	value_memory_assume_all(&run->memory);
+}
+
 /* It lost the processor as it was about to make the call: then that comes once more. Else it did so
  * where it was not found. */
 bool value_run_switched_before(struct value_run *run, const struct capture *c)
@@ -166,12 +191,11 @@ bool value_run_switched_before(struct value_run *run, const struct capture *c)
 	struct value_machine *m = run->machine;
 	struct value_state *s = value_machine_state(m);
 	bool here = c->ip == s->rip && c->sp == s->gpr[VALUE_RSP];
-	run->next++;
 	if (!here) {
-		value_threads_part(run);
-		value_memory_assume_all(&run->memory);
+		value_run_switch_missed(run);
 		return false;
 	}
+	run->next++;
 	s->rip -= 2 /* syscall */;
 	value_machine_set_count(m, value_machine_count(m) - 1);
 	return true;

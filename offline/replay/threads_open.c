@@ -110,8 +110,10 @@ static int make_others(struct value_threads *t, struct value_run *run,
 		if (other == self || other->pid != self->pid)
 			continue;
 		err = value_run_make(run->replay, tasks[i], &t->at[t->n]);
+		if (err)
+			continue;
 		t->tids[t->n] = other->tid;
-		t->n += !err;
+		err = value_neighbours_new(run->replay, tasks[i], &t->at[t->n++]->neighbours);
 	}
 	return err;
 }
