@@ -74,8 +74,8 @@ enum capture_map_op {
 	MAP_BREAK,     /* brk(): map_addr is the new end of the heap */
 	MAP_ATTACHED,  /* shmat(): of which no length is told */
 	MAP_DETACHED,  /* shmdt() */
-	MAP_FORGOTTEN, /* as the mapping was at first: madvise(MADV_DONTNEED); MADV_FREE: or as it
-			  was */
+	MAP_FORGOTTEN, /* as the mapping was at first: madvise(MADV_DONTNEED); MADV_FREE, or a call
+			  that failed with another error than ENOMEM: or as it was */
 	MAP_WIPED_IN_CHILD, /* a fork's child has zeros there: madvise(MADV_WIPEONFORK); where
 			       map_prot is 0, no longer */
 };
@@ -107,7 +107,8 @@ struct capture {
 	uint64_t lost; /* LOST: how many at least */
 	const struct capture_range *ranges;
 	uint32_t n_ranges;
-	/* KERNEL: what it did to the mappings. */
+	/* KERNEL: what it did to the mappings, though it may have failed on the way
+	 * (mapping_calls.c). */
 	uint8_t map_op; /* enum capture_map_op */
 	uint32_t map_prot;
 	uint32_t map_file; /* index of captures_files(); CAPTURE_NONE: anonymous, zeros;

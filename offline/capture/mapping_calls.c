@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* mapping_calls.c: mmap, munmap, mprotect, mremap, brk; and madvise where it forgets. */
+/* mapping_calls.c: mmap, munmap, mprotect, mremap, brk; and madvise where it forgets.
+ *
+ * mprotect and madvise go from mapping to mapping and may fail at one of them, with what they have
+ * done so far (Linux: mprotect_fixup() in mm/mprotect.c, madvise_walk_vmas() in mm/madvise.c). With
+ * ENOMEM, where nothing is mapped at some address, mprotect has done all before that, and madvise
+ * all that is mapped. */
 #include "offline/capture/mapping_calls.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
 #endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102 /* Linux 6.13 */
+#endif
+
+/* Whether a call that has failed may have done a part. */
+static bool is_begun(const struct capture *c)
+{
+	bool protects = c->nr == SYS_mprotect || c->nr == SYS_pkey_mprotect;
+	return (protects && c->result == -ENOMEM) || (c->nr == SYS_madvise && !(c->args[0] & 4095));
+}
 
 static uint64_t whole_pages(uint64_t len)
 {
@@ -37,7 +53,8 @@ static void advised(struct capture *c)
 	switch (c->args[2]) {
 	case MADV_DONTNEED: /* what was there reads as zeros, where it is anonymous */
 	case MADV_DONTNEED_LOCKED:
-	case MADV_FREE: /* or may */
+	case MADV_FREE:		 /* or may */
+	case MADV_GUARD_INSTALL: /* and cannot be read until the guard is taken away */
 		c->map_op = MAP_FORGOTTEN;
 		break;
 	case MADV_WIPEONFORK:
@@ -54,7 +71,7 @@ static void advised(struct capture *c)
 
 void mapping_call(struct capture *c)
 {
-	if (c->result < 0 && c->result > -4096)
+	if (c->result < 0 && c->result > -4096 && !is_begun(c))
 		return;
 	switch (c->nr) {
 	case SYS_mmap:
@@ -74,6 +91,7 @@ void mapping_call(struct capture *c)
 		break;
 	case SYS_munmap:
 	case SYS_mprotect:
+	case SYS_pkey_mprotect:
 		c->map_op = c->nr == SYS_munmap ? MAP_UNMAPPED : MAP_PROTECTED;
 		c->map_addr = c->args[0];
 		c->map_len = whole_pages(c->args[1]);

@@ -13,7 +13,7 @@ void value_regions_put(struct value_regions *regions)
 		free(regions);
 }
 
-const struct value_region *value_regions_find(const struct value_regions *regions, uint64_t addr)
+const struct value_region *value_regions_next(const struct value_regions *regions, uint64_t addr)
 {
 	size_t low = 0, high = regions ? regions->n : 0;
 	while (low < high) {
@@ -23,9 +23,14 @@ const struct value_region *value_regions_find(const struct value_regions *region
 		else
 			high = middle;
 	}
-	if (!regions || low == regions->n)
+	return regions && low < regions->n ? &regions->list[low] : NULL;
+}
+
+const struct value_region *value_regions_find(const struct value_regions *regions, uint64_t addr)
+{
+	const struct value_region *next = value_regions_next(regions, addr);
+	if (!next)
 		return NULL;
-	const struct value_region *next = &regions->list[low];
 	bool inside = next->start <= addr;
 	bool grows = next->prot & VALUE_GROWS_DOWN && next->start - addr < GROWTH_MAX;
 	return inside || grows ? next : NULL;

@@ -16,6 +16,8 @@ struct value_regions {
 void value_regions_put(struct value_regions *regions);
 /* The mapping that @addr lies in or that grows down to it, or NULL. */
 const struct value_region *value_regions_find(const struct value_regions *regions, uint64_t addr);
+/* The first mapping that ends behind @addr, or NULL. */
+const struct value_region *value_regions_next(const struct value_regions *regions, uint64_t addr);
 /* Replaces the list at @regions, whose reference is given up, by one without [@start, @end), where
  * @put goes (NULL: nothing); mappings on the edge are cut. Returns 0 or -ENOMEM. */
 int value_regions_replace(struct value_regions **regions, uint64_t start, uint64_t end,

@@ -139,6 +139,22 @@ static int forget(struct value_memory *mem, uint64_t from, uint64_t end, bool ma
 	return err == -ENOMEM ? err : 0;
 }
 
+/* What stays there of @was, which is not what it was, after mremap(MREMAP_DONTUNMAP): it is as its
+ * mapping says. Else nothing (end 0). */
+static struct value_region left_by_move(const struct value_region *was, const struct capture *c,
+					uint64_t end)
+{
+	struct value_region left = {0};
+	if (!was || !(c->args[3] & MREMAP_DONTUNMAP))
+		return left;
+	left = *was;
+	left.off += c->map_old - was->start;
+	left.start = c->map_old;
+	left.end = end;
+	left.source &= ~SOURCE_START;
+	return left;
+}
+
 /* mremap(): what was there lies elsewhere now; what is new of it is as its mapping goes on. */
 static int move(struct value_memory *mem, const struct capture *c)
 {
@@ -157,8 +173,10 @@ static int move(struct value_memory *mem, const struct capture *c)
 	int err = bytes && quality ? 0 : -ENOMEM;
 	bool read = !err && !value_memory_read(mem, c->map_old, bytes, kept, NULL) &&
 		    !value_memory_read_qualities(mem, c->map_old, quality, kept);
-	if (!err)
-		value_memory_unmap(mem, c->map_old, c->map_old + old);
+	const struct value_region left = left_by_move(was, c, c->map_old + old);
+	if (!err && old)
+		err = left.end ? value_memory_map(mem, &left)
+			       : value_memory_unmap(mem, c->map_old, c->map_old + old);
 	err = err ? err : value_memory_map(mem, &region);
 	if (!err && kept && read) {
 		value_memory_write(mem, c->map_addr, bytes, kept, VALUE_EXACT);
@@ -190,10 +208,17 @@ static int attach(struct value_memory *mem, const struct capture *c)
 	return value_memory_map(mem, &region);
 }
 
-/* What nobody has told to be mapped there (-EFAULT) has nothing to be changed. */
-static int changed(int err)
+/* How far madvise() came that changes what forks have: it fails at a mapping of a file, or one that
+ * others have. */
+static uint64_t end_of_wipe(const struct value_memory *mem, const struct capture *c, uint64_t end)
 {
-	return err == -EFAULT ? 0 : err;
+	const struct value_region *all;
+	size_t n = value_memory_regions(mem, &all);
+	for (size_t i = 0; c->result == -EINVAL && i < n && all[i].start < end; i++)
+		if (all[i].end > c->map_addr &&
+		    (all[i].prot & VALUE_SHARED || (all[i].source & ~SOURCE_START) >= SOURCE_FILES))
+			return all[i].start > c->map_addr ? all[i].start : c->map_addr;
+	return end;
 }
 
 static int take_mapping(struct value_run *run, const struct capture *c)
@@ -229,11 +254,13 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 	case MAP_UNMAPPED:
 		return value_memory_unmap(mem, c->map_addr, end);
 	case MAP_PROTECTED:
-		return changed(value_memory_protect(mem, c->map_addr, end, c->map_prot & 7));
+		return value_memory_protect(mem, c->map_addr, end, c->map_prot & 7, !c->result);
 	case MAP_FORGOTTEN:
-		return forget(mem, c->map_addr, end, c->args[2] == MADV_FREE);
+		return forget(mem, c->map_addr, end,
+			      c->args[2] == MADV_FREE || (c->result && c->result != -ENOMEM));
 	case MAP_WIPED_IN_CHILD:
-		return changed(value_memory_wiped_in_child(mem, c->map_addr, end, c->map_prot));
+		return value_memory_wiped_in_child(mem, c->map_addr, end_of_wipe(mem, c, end),
+						   c->map_prot);
 	case MAP_BREAK: {
 		uint64_t top = page_up(c->map_addr);
 		if (run->heap_end && top > run->heap_end) {

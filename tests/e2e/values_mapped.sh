@@ -213,6 +213,109 @@ $cc -O1 -g -w -o signals signals.c
 claim 'a loop with many signals is known to its end' \
 	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values signalled)
 claim 'with its result' grep -qF " = $(cat printed)" <("$PUGMARK" values signalled spin)
+# Some of them in the midst of a string instruction, whose handler sees what it has done so far.
+cat >midst.c <<'C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+static unsigned char room[16 << 20];
+static volatile long n;
+__attribute__((noinline)) void look(long done, int before, int at)
+{
+	char line[99];
+	n += done > 0 && done < (long)sizeof(room);
+	write(1, line, snprintf(line, sizeof(line), "look(done=%ld, before=%d, at=%d)\n", done, before, at));
+}
+static void handler(int s, siginfo_t *info, void *context)
+{
+	const unsigned char *to = (void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RDI];
+	if (to > room && to < room + sizeof(room))
+		look(to - room, to[-1], *to);
+}
+int main(void)
+{
+	struct itimerval every = {{0, 5000}, {0, 5000}};
+	struct sigaction act = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART};
+	sigaction(SIGVTALRM, &act, 0);
+	setitimer(ITIMER_VIRTUAL, &every, 0);
+	for (int i = 1; n < 2 && i < 99; i++) {
+		void *to = room;
+		unsigned long left = sizeof(room);
+		__asm__ volatile("rep stosb" : "+D"(to), "+c"(left) : "a"(i) : "memory");
+	}
+	return n < 2;
+}
+C
+$cc -O1 -g -w -o midst midst.c
+"$PUGMARK" record -q --level values -o amidst -- ./midst >printed 2>err
+claim 'signals come in the midst of a string instruction' is "$(($(wc -l <printed) >= 2))" 1
+claim 'and all is known, to the end' \
+	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values amidst)
+claim 'what a handler sees there is what it saw' same printed \
+	<("$PUGMARK" values amidst look 2>>err | sed -nE 's/^1 [0-9]+ (look\([^)]*\)).*/\1/p')
+
+# What is changed of mappings ends at a hole or goes on behind it, as the kernel has it.
+cat >holes.c <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { PAGE = 4096, PAGES = 6, HOLE = 2 };
+static int what;
+__attribute__((noinline)) void note(int what, int failed, long bytes)
+{
+	char line[99];
+	write(1, line, snprintf(line, sizeof(line), "note(what=%d, failed=%d, bytes=%ld)\n", what, failed, bytes));
+}
+static unsigned char *fresh(void)
+{
+	unsigned char *p = mmap(0, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < PAGES; i++)
+		p[i * PAGE] = i + 1;
+	munmap(p + HOLE * PAGE, PAGE);
+	return p;
+}
+static void tell(const unsigned char *p, int failed)
+{
+	long bytes = 0;
+	for (int i = 0; i < PAGES; i++)
+		bytes = bytes * 10 + (i == HOLE ? 0 : p[i * PAGE]);
+	note(++what, failed ? errno : 0, bytes);
+}
+int main(void)
+{
+	unsigned char *p = fresh();
+	tell(p, madvise(p, 5 * PAGE, MADV_DONTNEED));
+	p = fresh();
+	tell(p, madvise(p + 1, 5 * PAGE, MADV_DONTNEED));
+	p = fresh();
+	int failed = mprotect(p + PAGE, 4 * PAGE, PROT_READ);
+	p[0] = p[3 * PAGE] = p[4 * PAGE] = 9;
+	tell(p, failed);
+	p = fresh();
+	unsigned char *q = mremap(p, PAGE, PAGE, MREMAP_MAYMOVE | 4 /* MREMAP_DONTUNMAP */, 0);
+	note(++what, q == MAP_FAILED, q == MAP_FAILED ? 0 : p[0] * 10 + q[0]);
+	syscall(SYS_pkey_mprotect, p + PAGE, (long)PAGE, PROT_READ, -1);
+	tell(p, 0);
+	p = fresh();
+	int guarded = madvise(p, PAGE, 102 /* MADV_GUARD_INSTALL */);
+	tell(p, madvise(p, PAGE, 103 /* MADV_GUARD_REMOVE */) || guarded);
+	return 0;
+}
+C
+$cc -O1 -g -w -o holes holes.c
+"$PUGMARK" record -q --level values -o holed -- ./holes >printed 2>err
+claim 'calls that fail at a hole are seen to' grep -q 'failed=12' printed
+claim 'memory is what they have left' same printed \
+	<("$PUGMARK" values holed note 2>>err | sed -nE 's/^1 [0-9]+ (note\([^)]*\)).*/\1/p')
+claim 'and all of it is known' \
+	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values holed)
 cat >waits.c <<'C'
 #include <signal.h>
 #include <sys/time.h>

@@ -114,7 +114,7 @@ static void a_store_makes_nothing_else_certain_while_others_write(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(value_memory_map(&mem, &regions[i]), 0);
 	assert_int_equal(value_memory_write(&mem, text, code, sizeof(code), VALUE_EXACT), 0);
-	assert_int_equal(value_memory_protect(&mem, text, text + VALUE_PAGE, 5), 0);
+	assert_int_equal(value_memory_protect(&mem, text, text + VALUE_PAGE, 5, false), 0);
 	struct value_machine *m = value_machine_new(&mem);
 	assert_non_null(m);
 	assert_int_equal(value_machine_code(m, text, text + sizeof(code)), 0);
@@ -192,7 +192,7 @@ static void protection_takes_no_doubt_away(void **state)
 		assert_int_equal(quality_at(&mem, start), VALUE_EXACT);
 		if (doubted)
 			value_memory_assume_all(&mem);
-		assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ), 0);
+		assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ, false), 0);
 		value_memory_assume_all(&mem);
 		struct value_snapshot then = value_memory_snapshot(&mem);
 		for (int turn = 0; turn < 2; turn++) {
@@ -205,12 +205,40 @@ static void protection_takes_no_doubt_away(void **state)
 	}
 	/* Where others write at any time, a page that was read before is theirs as well then. */
 	assert_int_equal(value_memory_map(&mem, &region), 0);
-	assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ), 0);
+	assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ, false), 0);
 	value_memory_crowd(&mem, true);
 	assert_int_equal(value_memory_write(&mem, start, &byte, 1, VALUE_EXACT), 0);
 	assert_int_equal(quality_at(&mem, start), VALUE_EXACT);
-	assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ | VALUE_WRITE), 0);
+	assert_int_equal(value_memory_protect(&mem, start, end, VALUE_READ | VALUE_WRITE, false),
+			 0);
 	assert_int_equal(quality_at(&mem, start), VALUE_ASSUMED);
+	value_memory_deinit(&mem);
+}
+
+/* As mprotect() does that fails with ENOMEM, and madvise() that does. */
+static void what_is_changed_ends_at_a_hole_or_goes_on_behind_it(void **state)
+{
+	const uint64_t hole = BASE + 2 * VALUE_PAGE, behind = hole + VALUE_PAGE;
+	const struct value_region all = {.start = BASE, .end = BASE + 8 * VALUE_PAGE, .prot = 3};
+	struct value_memory mem;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(&mem, &all), 0);
+	assert_int_equal(value_memory_unmap(&mem, hole, behind), 0);
+	const uint64_t end = behind + VALUE_PAGE;
+	assert_int_equal(value_memory_protect(&mem, BASE + VALUE_PAGE, end, 1, false), 0);
+	assert_int_equal(value_memory_region(&mem, BASE)->prot, 3);
+	assert_int_equal(value_memory_region(&mem, BASE + VALUE_PAGE)->prot, 1);
+	assert_int_equal(value_memory_region(&mem, behind)->prot, 3);
+	assert_int_equal(value_memory_protect(&mem, hole, end, 1, false), 0);
+	assert_int_equal(value_memory_region(&mem, behind)->prot, 3);
+	assert_int_equal(value_memory_wiped_in_child(&mem, BASE, end, true), 0);
+	assert_int_equal(value_memory_region(&mem, behind)->prot, 3 | VALUE_WIPED);
+	assert_int_equal(value_memory_region(&mem, end)->prot, 3);
+	assert_int_equal(value_memory_protect(&mem, BASE, UINT64_MAX >> 16, 5, true), 0);
+	assert_int_equal(value_memory_region(&mem, behind)->prot, 5 | VALUE_WIPED);
+	assert_int_equal(value_memory_region(&mem, end)->prot, 5);
+	assert_null(value_memory_region(&mem, hole));
 	value_memory_deinit(&mem);
 }
 
@@ -221,6 +249,7 @@ int main(void)
 		cmocka_unit_test(is_as_it_was_until_a_byte_is_another),
 		cmocka_unit_test(protection_takes_no_doubt_away),
 		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
+		cmocka_unit_test(what_is_changed_ends_at_a_hole_or_goes_on_behind_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
