@@ -88,6 +88,23 @@ static uint64_t own_stack_end(const struct capture *c, uint64_t frame)
 	return frame - start < size ? start + size : 0;
 }
 
+/* What a handler finds in vector registers, x87 and MXCSR is as the processor starts (Linux:
+ * fpu__clear_user_states() of arch/x86/kernel/fpu/core.c). */
+static void start_vectors(struct value_run *run)
+{
+	struct value_state *s = value_machine_state(run->machine);
+	const struct value_state fresh = value_state_fresh();
+	memcpy(s->vec, fresh.vec, sizeof(s->vec));
+	memcpy(s->fx, fresh.fx, sizeof(s->fx));
+	s->no_tops = fresh.no_tops;
+	s->mxcsr = fresh.mxcsr;
+	value_forget(run->machine,
+		     (uint64_t)0xffffffff << VALUE_BIT_VEC | (uint64_t)1 << VALUE_BIT_WIDE |
+			     (uint64_t)1 << VALUE_BIT_X87 | (uint64_t)1 << VALUE_BIT_MXCSR |
+			     (uint64_t)1 << VALUE_BIT_STICKY,
+		     VALUE_EXACT);
+}
+
 /* A handler begins: the kernel has put its frame onto the stack, perhaps another one. */
 static void make_frame(struct value_run *run, const struct capture *c)
 {
@@ -97,6 +114,8 @@ static void make_frame(struct value_run *run, const struct capture *c)
 		before = kept_records_at(run->records, --i);
 	if (!before || before->kind != CAPTURE_SIGNAL)
 		return;
+	if (c->n_ranges) /* it is told of the handler's own beginning */
+		start_vectors(run);
 	/* The record may be of an instruction behind those that have moved the stack pointer. */
 	uint64_t frame = c->n_ranges ? c->ranges[0].addr : c->sp;
 	uint64_t len = SIGNAL_FRAME, top = before->sp - RED_ZONE;
