@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vdso_image.h: for programs that scripts write: whether the kernel's image of clock functions (vDSO)
- * is as it was. */
+/* vdso_image.h: for programs that scripts write: whether the kernel's image of clock functions
+ * (vDSO) is as it was. */
 #ifndef TESTS_VDSO_IMAGE_H
 #define TESTS_VDSO_IMAGE_H
 

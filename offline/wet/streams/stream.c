@@ -8,36 +8,10 @@
  *
  * The window's neighbours are the context, the nearest first, whichever side it is.
  */
-#include "offline/wet/streams/stream.h"
+#include "offline/wet/streams/stream_impl.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TABLE_BITS_MAX = 16, ENTRY_BITS = 4, PER_WORD = 64 / ENTRY_BITS };
-_Static_assert(WET_CONTEXT_MAX < 1 << ENTRY_BITS, "an index stands in an entry");
-
-/* Entries of one side. */
-struct side {
-	uint64_t *entries; /* of ENTRY_BITS each: 0 a miss; else a hit, at index 1 less of a list */
-	size_t n, room;
-	uint64_t *words; /* of the misses; behind them is room for one */
-	size_t n_words, room_words;
-	uint64_t *table;
-};
-
-typedef bool step_fn(struct wet_stream *stream, uint64_t *value);
-
-struct wet_stream {
-	step_fn *next, *previous; /* of its predictor and context */
-	enum wet_predictor predictor;
-	unsigned context;    /* values that a prediction looks at, or entries of a table of lasts */
-	unsigned table_bits; /* of FCM's tables */
-	size_t length;
-	size_t position;		      /* of the cursor: values of the stream on its left */
-	uint64_t window[WET_CONTEXT_MAX + 1]; /* what stands uncompressed, from the left */
-	struct side side[2];		      /* left, right */
-};
 
 /* --- entries --------------------------------------------------------------------------------- */
 
@@ -54,51 +28,13 @@ static bool grow(void *list, size_t *room, size_t n, size_t size)
 	return true;
 }
 
-static bool more_room(struct side *s)
+bool wet_side_more_room(struct wet_side *s)
 {
 	size_t words = s->room / PER_WORD;
 	if (!grow(&s->entries, &words, s->n / PER_WORD, sizeof(*s->entries)))
 		return false;
 	s->room = words * PER_WORD;
 	return grow(&s->words, &s->room_words, s->n_words + 1, sizeof(*s->words));
-}
-
-static inline unsigned entry_at(const struct side *s, size_t i)
-{
-	return s->entries[i / PER_WORD] >> i % PER_WORD * ENTRY_BITS & ((1 << ENTRY_BITS) - 1);
-}
-
-/* @word is kept of a miss. */
-static inline bool put_entry(struct side *s, unsigned entry, uint64_t word)
-{
-	if ((s->n == s->room || s->n_words + 1 >= s->room_words) && !more_room(s))
-		return false;
-	uint64_t *in = &s->entries[s->n / PER_WORD];
-	unsigned at = s->n % PER_WORD * ENTRY_BITS;
-	*in = (*in & (((uint64_t)1 << at) - 1)) | (uint64_t)entry << at;
-	s->n++;
-	s->words[s->n_words] = word;
-	s->n_words += !entry;
-	return true;
-}
-
-/* *@word is set if it is a miss: without a jump, as nobody can foresee it. */
-static inline unsigned take_entry(struct side *s, uint64_t *word)
-{
-	unsigned entry = entry_at(s, --s->n);
-	uint64_t miss = !entry;
-	s->n_words -= miss;
-	*word ^= (*word ^ s->words[s->n_words]) & (0 - miss);
-	return entry;
-}
-
-/* How many bits a word takes in a file: its bytes, and a length of four bits. */
-static size_t word_bits(uint64_t word)
-{
-	size_t bytes = 0;
-	for (; word; word >>= 8)
-		bytes++;
-	return 4 + 8 * bytes;
 }
 
 /* --- predictors ------------------------------------------------------------------------------ */
@@ -110,11 +46,6 @@ struct how {
 };
 
 #define ALWAYS static inline __attribute__((always_inline))
-
-ALWAYS bool is_fcm(enum wet_predictor predictor)
-{
-	return predictor == WET_FCM || predictor == WET_DFCM;
-}
 
 /* Values that stand uncompressed. */
 ALWAYS unsigned window_of(struct how how)
@@ -146,7 +77,7 @@ ALWAYS size_t hash(const struct wet_stream *w, struct how how, bool right)
 /* FCM: one entry that the context chooses. */
 ALWAYS bool push_fcm(struct wet_stream *w, struct how how, bool right, uint64_t v)
 {
-	struct side *s = &w->side[right];
+	struct wet_side *s = &w->side[right];
 	uint64_t *entry = &s->table[hash(w, how, right)], held = *entry;
 	*entry = v;
 	return put_entry(s, held == v, held);
@@ -154,7 +85,7 @@ ALWAYS bool push_fcm(struct wet_stream *w, struct how how, bool right, uint64_t 
 
 ALWAYS uint64_t pop_fcm(struct wet_stream *w, struct how how, bool right)
 {
-	struct side *s = &w->side[right];
+	struct wet_side *s = &w->side[right];
 	uint64_t *entry = &s->table[hash(w, how, right)], v = *entry;
 	take_entry(s, entry);
 	return v;
@@ -181,7 +112,7 @@ ALWAYS bool push_last(struct wet_stream *w, struct how how, bool right, uint64_t
 
 ALWAYS uint64_t pop_last(struct wet_stream *w, struct how how, bool right)
 {
-	struct side *s = &w->side[right];
+	struct wet_side *s = &w->side[right];
 	uint64_t *table = s->table, v = table[0], back = v;
 	unsigned entry = take_entry(s, &back), k = entry - 1 + how.context * !entry;
 	for (unsigned i = 0; i + 1 < how.context; i++)
@@ -358,188 +289,6 @@ struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context
 	return w;
 }
 
-/* Entries of a table for @n values. */
-static unsigned table_bits_for(size_t n)
-{
-	unsigned bits = 4;
-	while (bits < TABLE_BITS_MAX && (size_t)1 << bits < n)
-		bits++;
-	return bits;
-}
-
-bool wet_stream_choose(const uint64_t *values, size_t n, struct wet_choice *out)
-{
-	static const unsigned contexts[] = {1, 2, 4};
-	unsigned few = table_bits_for(n);
-	*out = (struct wet_choice){.bits = SIZE_MAX};
-	for (int p = 0; p < WET_PREDICTORS; p++)
-		for (unsigned c = 0; c < 3; c++) {
-			struct wet_stream *w =
-				wet_stream_new((enum wet_predictor)p, contexts[c], few, values, n);
-			if (!w)
-				return false;
-			if (wet_stream_bits(w) < out->bits)
-				*out = (struct wet_choice){wet_stream_bits(w),
-							   (enum wet_predictor)p, contexts[c]};
-			wet_stream_free(w);
-		}
-	return true;
-}
-
-struct wet_stream *wet_stream_chosen(const struct wet_choice *choice, const uint64_t *values,
-				     size_t n)
-{
-	return wet_stream_new(choice->predictor, choice->context, table_bits_for(n), values, n);
-}
-
-struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial)
-{
-	struct wet_choice best;
-	if (!wet_stream_choose(values, n < trial ? n : trial, &best))
-		return NULL;
-	return wet_stream_chosen(&best, values, n);
-}
-
-/* --- as bytes: all of it is in the right side then -------------------------------------------- */
-
-/* Whether entry @i has a word when it is stored, and which: of a miss its own, of a hit in a list
- * of lasts its index. *@misses: how many there were before. */
-static bool stored_word(const struct wet_stream *w, const struct side *s, size_t i, size_t *misses,
-			uint64_t *word)
-{
-	unsigned entry = entry_at(s, i);
-	*word = entry ? entry - 1 : s->words[(*misses)++];
-	return !entry || !is_fcm(w->predictor);
-}
-
-static void save_hits(const struct side *s, struct bytes *to)
-{
-	uint8_t byte = 0;
-	for (size_t i = 0; i < s->n; i++) {
-		byte |= (uint8_t)(!!entry_at(s, i) << i % 8);
-		if (i % 8 == 7 || i + 1 == s->n) {
-			bytes_put(to, &byte, 1);
-			byte = 0;
-		}
-	}
-}
-
-static void save_words(const struct wet_stream *w, const struct side *s, struct bytes *to)
-{
-	size_t n = is_fcm(w->predictor) ? s->n_words : s->n, misses = 0, k = 0;
-	uint8_t pair = 0;
-	uint64_t word;
-	bytes_put_varint(to, n);
-	for (size_t i = 0; i < s->n; i++) {
-		if (!stored_word(w, s, i, &misses, &word))
-			continue;
-		pair |= (uint8_t)((word_bits(word) - 4) / 8 << 4 * (k % 2));
-		if (k++ % 2 || k == n) {
-			bytes_put(to, &pair, 1);
-			pair = 0;
-		}
-	}
-	misses = 0;
-	for (size_t i = 0; i < s->n; i++)
-		if (stored_word(w, s, i, &misses, &word))
-			bytes_put(to, &word, (word_bits(word) - 4) / 8);
-}
-
-/* context, bits of tables; hits, a bit each; how many words, their lengths in bytes, two in a byte,
- * and the words; how many entries of the table are not 0, and of each how many are in between, and
- * its value. */
-void wet_stream_save(const struct wet_stream *w, struct bytes *to)
-{
-	const struct side *s = &w->side[1];
-	uint8_t head[2] = {(uint8_t)w->context, (uint8_t)w->table_bits};
-	size_t entries = is_fcm(w->predictor) ? (size_t)1 << w->table_bits : w->context, used = 0,
-	       last = 0;
-	bytes_put(to, head, sizeof(head));
-	save_hits(s, to);
-	save_words(w, s, to);
-	for (size_t i = 0; i < entries; i++)
-		used += s->table[i] != 0;
-	bytes_put_varint(to, used);
-	for (size_t i = 0; i < entries; i++)
-		if (s->table[i]) {
-			bytes_put_varint(to, i - last);
-			bytes_put_varint(to, s->table[i]);
-			last = i;
-		}
-}
-
-/* @n entries by their bits of @hits, and the words at @in: each has one, but for hits of FCM, and
- * that of a hit is an index. */
-static int load_entries(const struct wet_stream *w, struct side *s, uint64_t n, const uint8_t *hits,
-			struct cursor *in)
-{
-	uint64_t n_words, k = 0;
-	if (!cursor_varint(in, &n_words) || n_words > n ||
-	    (n_words + 1) / 2 > (uint64_t)(in->end - in->at))
-		return -EBADMSG;
-	const uint8_t *lengths = in->at;
-	in->at += (n_words + 1) / 2;
-	for (uint64_t i = 0; i < n; i++) {
-		bool hit = hits[i / 8] >> i % 8 & 1;
-		uint64_t word = 0;
-		if (!hit || !is_fcm(w->predictor)) {
-			unsigned len = k < n_words ? lengths[k / 2] >> 4 * (k % 2) & 15 : 9;
-			if (len > 8 || len > (uint64_t)(in->end - in->at))
-				return -EBADMSG;
-			memcpy(&word, in->at, len);
-			in->at += len;
-			k++;
-		}
-		if (hit && word >= w->context)
-			return -EBADMSG;
-		if (!put_entry(s, hit ? (unsigned)word + 1 : 0, word))
-			return -ENOMEM;
-	}
-	return k == n_words ? 0 : -EBADMSG;
-}
-
-static bool load_table(struct side *s, size_t entries, struct cursor *in)
-{
-	uint64_t used, at = 0, gap;
-	if (!cursor_varint(in, &used) || used > entries)
-		return false;
-	for (uint64_t i = 0; i < used; i++) {
-		if (!cursor_varint(in, &gap) || gap >= entries - at)
-			return false;
-		at += gap;
-		if (!cursor_varint(in, &s->table[at]))
-			return false;
-	}
-	return in->at == in->end;
-}
-
-int wet_stream_load(enum wet_predictor predictor, uint64_t n, const uint8_t *bytes, size_t len,
-		    struct wet_stream **out)
-{
-	struct cursor in = {bytes, bytes + len};
-	uint8_t context, bits;
-	if (!cursor_byte(&in, &context) || !cursor_byte(&in, &bits) || !context ||
-	    context > WET_CONTEXT_MAX || bits < 2 || bits > TABLE_BITS_MAX ||
-	    n > 8 * (uint64_t)(in.end - in.at))
-		return -EBADMSG;
-	struct wet_stream *w = wet_stream_new(predictor, context, bits, NULL, 0);
-	if (!w)
-		return -ENOMEM;
-	struct side *s = &w->side[1];
-	const uint8_t *hits = in.at;
-	in.at += (n + 7) / 8;
-	w->length = n;
-	int err = load_entries(w, s, n, hits, &in);
-	if (!err && !load_table(s, is_fcm(predictor) ? (size_t)1 << bits : context, &in))
-		err = -EBADMSG;
-	if (err) {
-		wet_stream_free(w);
-		return err;
-	}
-	*out = w;
-	return 0;
-}
-
 /* --- facts ----------------------------------------------------------------------------------- */
 
 size_t wet_stream_length(const struct wet_stream *w)
@@ -553,7 +302,7 @@ size_t wet_stream_position(const struct wet_stream *w)
 }
 
 /* A value that was a miss stands in a table until another one takes its place. */
-static size_t bits_of_table(const struct wet_stream *w, const struct side *s)
+static size_t bits_of_table(const struct wet_stream *w, const struct wet_side *s)
 {
 	size_t entries = is_fcm(w->predictor) ? (size_t)1 << w->table_bits : w->context, bits = 0;
 	for (size_t i = 0; i < entries; i++)
@@ -564,13 +313,13 @@ static size_t bits_of_table(const struct wet_stream *w, const struct side *s)
 
 /* Of the entries, as they would be stored: a bit each; of a miss its word, and of a hit in a table
  * of several lasts its index. */
-static size_t bits_of_entries(const struct wet_stream *w, const struct side *s)
+static size_t bits_of_entries(const struct wet_stream *w, const struct wet_side *s)
 {
 	unsigned n = w->context, index = n > 4 ? 3 : n > 2 ? 2 : n > 1 ? 1 : 0;
 	size_t bits = s->n, misses = 0;
 	uint64_t word;
 	for (size_t i = 0; i < s->n; i++)
-		if (stored_word(w, s, i, &misses, &word))
+		if (wet_side_word(w, s, i, &misses, &word))
 			bits += entry_at(s, i) ? index : word_bits(word);
 	return bits;
 }
@@ -597,6 +346,6 @@ uint64_t wet_stream_table(const struct wet_stream *w, bool right, size_t index)
 
 bool wet_stream_hit(const struct wet_stream *w, bool right, size_t distance)
 {
-	const struct side *s = &w->side[right];
+	const struct wet_side *s = &w->side[right];
 	return entry_at(s, s->n - 1 - distance);
 }
