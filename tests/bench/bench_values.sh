@@ -110,11 +110,14 @@ of_wet() { # NAME
 	rm -f "$tmp/made.wet"
 	sed -nE '/^(statements|uncompressed \/|bytes for|made in|control flow)/s/^/  wet: /p' "$tmp/wet"
 	awk '{ printf "cpu %.1f\nseconds %.1f\nmb %d\n", $1 + $2, $4, $3 / 1000 }' "$tmp/err" >"$tmp/speed"
-	awk '/^bytes for/ { print "bytes", $NF }' "$tmp/wet" >>"$tmp/speed"
+	awk '/^bytes for/ { print "bytes", $NF }
+	     /^control flow/ { print "forward", $(NF - 6); print "backward", $(NF - 4) }' "$tmp/wet" >>"$tmp/speed"
 	printf '  wet: %s s of processor\n' "$(number cpu)"
 	asked "$1" seconds "s for the WET of $wet_millions M instructions" '<' 60
 	asked "$1" mb 'MB at most' '<' 2000
 	asked "$1" bytes 'B of streams for 1,000 instructions' '<' 60
+	asked "$1" forward 'M blocks a second walked forward' '>=' 100
+	asked "$1" backward 'M blocks a second walked backward' '>=' 100
 }
 
 rate_redis() {
