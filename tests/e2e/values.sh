@@ -82,6 +82,12 @@ for c, text in zip(calls, open("printed")):
 run 2 replay --values --depth 3 rec
 "$PUGMARK" values rec weigh --where 'n > 16' >got
 claim 'where chooses' is "$(wc -l <got)" 3
+run 3 values rec weigh --where 'n > 16 && zzz > 2'
+claim 'of some nobody knows whether it holds' is "$(cat out)" \
+	'task 1: 3 more of which nobody knows whether it holds (--where)'
+run 3 values rec weigh --where 'n > 16 && zzz > 2' --format json
+claim 'nor in JSON' python3 -c 'import json
+assert json.load(open("out")) == [{"task": 1, "where_unknown": 3}]'
 # What was inlined has no call: where its code is, its variables are, with the function around it.
 "$PUGMARK" values rec note >got
 claim 'an inlined function is found, and its arguments' is \

@@ -24,6 +24,7 @@ struct printing {
 	struct value_names *names;
 	struct value_where *where; /* NULL: all */
 	uint64_t met, known; /* instances of the place; of where the variable is known there */
+	uint64_t unknown;    /* of the task: where it is not */
 	bool first;	     /* of a JSON list */
 	bool partial;
 };
@@ -132,79 +133,143 @@ static bool go(struct value_run *run, uint64_t count)
 	       value_run_forward(run, count, NULL) == VALUE_REPLAY_LIMIT;
 }
 
-/* One instance. Its text is made before it is printed, as its result comes later. */
-static int print_instance(struct printing *p, struct value_run *run, uint32_t task,
-			  const struct value_instance *i)
+/* What there is to say of one instance. */
+struct seen {
+	const struct value_instance *at;
+	uint32_t task;
+	const char *function; /* borrowed; NULL: none has that place */
+	uint64_t elf;	      /* the place's address */
+	bool entry;	      /* it is where the function begins */
+	/* Arguments or variables, and the result, of which there may be none: as text, and with
+	 * their types as JSON. */
+	char *args, *result, *members, *returned;
+};
+
+static void seen_deinit(struct seen *s)
+{
+	free(s->args);
+	free(s->result);
+	free(s->members);
+	free(s->returned);
+}
+
+/* Its result is read where it has returned. */
+static void look_at_result(struct printing *p, struct value_run *run, struct value_vars *vars,
+			   struct seen *s)
+{
+	struct value_machine *m = value_run_machine(run);
+	bool known;
+	size_t len;
+	FILE *out = open_memstream(&s->result, &len);
+	if (!out)
+		return;
+	bool returns = value_text_result(out, vars, s->elf, m);
+	fclose(out);
+	if (!returns) {
+		free(s->result);
+		s->result = NULL;
+		return;
+	}
+	if (p->options->json && vars && (out = open_memstream(&s->returned, &len))) {
+		value_vars_result(vars, out, s->elf, m, VALUE_AS_JSON, &known);
+		fclose(out);
+	}
+}
+
+/* Goes there and fills @s, which starts zeroed but for its place; whether it is what was asked for,
+ * in *@holds. */
+static int look(struct printing *p, struct value_run *run, struct seen *s, enum value_holds *holds)
 {
 	struct value_machine *m = value_run_machine(run);
 	uint32_t module = 0;
-	uint64_t elf = 0, bias = 0;
-	char *args = NULL, *result = NULL, *members = NULL, *returned = NULL;
-	bool json = p->options->json, known;
+	uint64_t bias = 0;
 	size_t len;
-	bool returns = true;
+
+	s->function = value_names_at(p->names, s->at->ip, &module, &s->elf);
+	s->entry = value_names_is_entry(p->names, s->at->ip);
+	struct value_vars *vars = value_names_vars_at(p->names, module, s->elf);
+	captures_bias(value_replay_captures(p->replay), module, &bias);
+	*holds = VALUE_HOLDS;
+	if (p->where)
+		*holds = vars ? value_where_holds(p->where, vars, s->elf, bias, m)
+			      : VALUE_HOLDS_UNKNOWN;
+	if (*holds != VALUE_HOLDS)
+		return 0;
+	FILE *out = open_memstream(&s->args, &len);
+	if (!out)
+		return -ENOMEM;
+	value_text_arguments(out, vars, s->elf, bias, s->entry, m);
+	fclose(out);
+	if (p->options->json && vars && (out = open_memstream(&s->members, &len))) {
+		value_vars_json(vars, out, s->elf, bias, s->entry ? VARS_ARGUMENTS : VARS_ALL, m);
+		fclose(out);
+	}
+	if (s->entry && s->at->back != VALUE_NEVER && go(run, s->at->back))
+		look_at_result(p, run, vars, s);
+	return 0;
+}
+
+static void print_seen(const struct seen *s)
+{
+	printf("%u %" PRIu64 " ", s->task, s->at->count);
+	print_text(stdout, s->function ? s->function : "?", false);
+	if (!s->entry)
+		printf(" 0x%" PRIx64 " ", s->elf);
+	printf("(%s)", s->args);
+	if (s->result)
+		printf(" = %s", s->result);
+	putchar('\n');
+}
+
+static void print_seen_json(const struct seen *s, bool first)
+{
+	printf("%s{\"task\":%u,\"at\":%" PRIu64 ",\"function\":", first ? "" : ",\n", s->task,
+	       s->at->count);
+	print_text(stdout, s->function ? s->function : "?", true);
+	printf(",\"address\":\"%" PRIx64 "\",\"values\":", s->elf);
+	print_text(stdout, s->args, true);
+	fputs(",\"result\":", stdout);
+	if (s->result)
+		print_text(stdout, s->result, true);
+	else
+		fputs("null", stdout);
+	printf(",\"variables\":%s,\"returned\":%s}", s->members ? s->members : "null",
+	       s->returned && *s->returned ? s->returned : "null");
+}
+
+static int print_instance(struct printing *p, struct value_run *run, uint32_t task,
+			  const struct value_instance *i)
+{
+	struct seen s = {.at = i, .task = task};
+	enum value_holds holds;
 
 	if (!go(run, i->count))
 		return 0;
-	const char *function = value_names_at(p->names, i->ip, &module, &elf);
-	bool entry = value_names_is_entry(p->names, i->ip);
-	struct value_vars *vars = value_names_vars_at(p->names, module, elf);
-	captures_bias(value_replay_captures(p->replay), module, &bias);
-	enum value_holds holds = VALUE_HOLDS;
-	if (p->where)
-		holds = vars ? value_where_holds(p->where, vars, elf, bias, m)
-			     : VALUE_HOLDS_UNKNOWN;
+	int err = look(p, run, &s, &holds);
 	p->known += holds != VALUE_HOLDS_UNKNOWN;
-	if (holds != VALUE_HOLDS)
-		return 0;
-	FILE *out = open_memstream(&args, &len);
-	if (!out)
-		return -ENOMEM;
-	value_text_arguments(out, vars, elf, bias, entry, m);
-	fclose(out);
-	if (json && vars && (out = open_memstream(&members, &len))) {
-		value_vars_json(vars, out, elf, bias, entry ? VARS_ARGUMENTS : VARS_ALL, m);
-		fclose(out);
-	}
-	if (entry && i->back != VALUE_NEVER && go(run, i->back)) {
-		out = open_memstream(&result, &len);
-		if (out) {
-			returns = value_text_result(out, vars, elf, m);
-			fclose(out);
-		}
-		if (json && vars && returns && (out = open_memstream(&returned, &len))) {
-			value_vars_result(vars, out, elf, m, VALUE_AS_JSON, &known);
-			fclose(out);
-		}
-	}
-	printf(json ? "%s{\"task\":%u,\"at\":%" PRIu64 ",\"function\":" : "%s%u %" PRIu64 " ",
-	       json && !p->first ? ",\n" : "", task, i->count);
-	p->first = false;
-	print_text(stdout, function ? function : "?", json);
-	if (json) {
-		printf(",\"address\":\"%" PRIx64 "\",\"values\":", elf);
-		print_text(stdout, args ? args : "", true);
-		fputs(",\"result\":", stdout);
-		if (result && returns)
-			print_text(stdout, result, true);
-		else
-			fputs("null", stdout);
-		printf(",\"variables\":%s,\"returned\":%s", members ? members : "null",
-		       returned && *returned ? returned : "null");
-		putchar('}');
-	} else {
-		if (!entry)
-			printf(" 0x%" PRIx64 " ", elf);
-		printf("(%s)", args ? args : "");
-		if (result && returns)
-			printf(" = %s", result);
-		putchar('\n');
-	}
-	free(args);
-	free(result);
-	free(members);
-	free(returned);
-	return 0;
+	p->unknown += holds == VALUE_HOLDS_UNKNOWN;
+	if (!err && holds == VALUE_HOLDS && p->options->json)
+		print_seen_json(&s, p->first);
+	else if (!err && holds == VALUE_HOLDS)
+		print_seen(&s);
+	p->first &= err || holds != VALUE_HOLDS;
+	seen_deinit(&s);
+	return err;
+}
+
+/* Of some it may be that they are what was asked for. */
+static void tell_unknown(struct printing *p, uint32_t task)
+{
+	if (p->unknown && p->options->json)
+		printf("%s{\"task\":%" PRIu32 ",\"where_unknown\":%" PRIu64 "}",
+		       p->first ? "" : ",\n", task, p->unknown);
+	else if (p->unknown)
+		printf("task %" PRIu32 ": %" PRIu64
+		       " more of which nobody knows whether it holds (--where)\n",
+		       task, p->unknown);
+	p->first &= !p->unknown;
+	p->partial |= p->unknown != 0;
+	p->unknown = 0;
 }
 
 static int print_instances(struct printing *p, uint32_t task, const uint64_t *ips, uint32_t n_ips,
@@ -226,6 +291,8 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		err = print_instance(p, run, task, &found.at[i]);
 	if (!err) {
 		p->partial |= found.stop == VALUE_REPLAY_GAP;
+		if (p->known) /* else it is an error */
+			tell_unknown(p, task);
 		value_text_more(task, found.total - found.n, p->options->json, &p->first);
 		if (found.stop == VALUE_REPLAY_GAP)
 			value_text_gap(task, found.end, value_run_gap(run), p->options->json,
