@@ -181,6 +181,7 @@ for line in open('told'):
 assert 'unseen' not in got
 v = {x['name']: x['value'] for x in json.load(open('got'))[0]['variables']}
 assert v['bits']['c'] == '78187493530' and v['pairs'][1][0] == {'x': '5', 'y': '6'}, v
+assert list(v['nameless']) == ['anon', 'i', 'f', 't', 'after'], v
 assert v['many'][3] == {'repeats': 37, 'value': '0'} and v['text'] == '"hello"', v
 PY
 	done

@@ -18,7 +18,9 @@ enum {
 	EQUAL_MAX = 1 << 16,
 	ELEMENTS_TEXT = 200, /* of characters */
 	MEMBERS_MAX = 64,
-	REPEATS = 10, /* so many equal elements are one, and a number */
+	VALUES_MAX = 4096, /* in all: types may be in types many times */
+	VARIANTS_MAX = 4,  /* within one another */
+	REPEATS = 10,	   /* so many equal elements are one, and a number */
 	DIMENSIONS = 8,
 	COMPARED = 256, /* bytes of an element, at most */
 };
@@ -29,6 +31,7 @@ struct printer {
 	enum value_form form;
 	int depth;
 	uint8_t worst; /* quality of what was printed */
+	unsigned n;    /* values that were */
 };
 
 static void print_type(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
@@ -96,6 +99,7 @@ struct members {
 	struct printer *p;
 	const struct value_bytes *v;
 	int n;
+	int variants; /* that are around */
 };
 
 /* @name NULL: of a member that has none. */
@@ -114,6 +118,17 @@ static void begin_member(struct members *m, const char *name, bool base)
 	}
 }
 
+static bool is_aggregate(Dwarf_Die *type)
+{
+	int tag = dwarf_tag(type);
+
+	return (tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+		tag == DW_TAG_class_type) &&
+	       !dwarf_hasattr(type, DW_AT_declaration);
+}
+
+static void print_children(struct members *m, Dwarf_Die *of, uint64_t off);
+
 static void print_member(struct members *m, Dwarf_Die *member, uint64_t off)
 {
 	bool base = dwarf_tag(member) == DW_TAG_inheritance;
@@ -128,6 +143,11 @@ static void print_member(struct members *m, Dwarf_Die *member, uint64_t off)
 		return; /* static */
 	if (base)
 		name = dwarf_diename(&type);
+	if (!name && m->p->form == VALUE_AS_JSON && is_aggregate(&type)) {
+		/* Its members are named as those around it, and an object has each name once. */
+		print_children(m, &type, off + at);
+		return;
+	}
 	begin_member(m, name, base);
 	/* A virtual base is where the object's table says. */
 	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
@@ -137,42 +157,75 @@ static void print_member(struct members *m, Dwarf_Die *member, uint64_t off)
 		print_type(m->p, &type, m->v, bits.n ? off : off + at, bits);
 }
 
-static void print_children(struct members *m, Dwarf_Die *of, uint64_t off);
+/* The discriminant of a variant part in *@value, and its quality; 0 of one that has none. */
+static uint8_t discriminant_of(const struct members *m, Dwarf_Die *part, uint64_t off,
+			       int64_t *value)
+{
+	Dwarf_Die member, type;
+	Dwarf_Attribute attr;
+	long double real;
+	bool any;
+
+	*value = 0;
+	if (!dwarf_attr(part, DW_AT_discr, &attr))
+		return VALUE_EXACT;
+	if (!dwarf_formref_die(&attr, &member) || !value_plain_type(&member, &type))
+		return VALUE_UNKNOWN;
+	return value_scalar_number(&type, m->v,
+				   off + value_constant(&member, DW_AT_data_member_location, 0),
+				   whole, m->p->memory, value, &real, &any, &any);
+}
+
+/* The variant of @value in *@out, or else the one of all other values. False: there is neither, or
+ * nobody can say, as another has a list of values (DW_AT_discr_list), which is not read: *@listed.
+ */
+static bool choose_variant(Dwarf_Die *part, int64_t value, Dwarf_Die *out, bool *listed)
+{
+	bool found = false;
+	Dwarf_Die child;
+
+	*listed = false;
+	for (int more = dwarf_child(part, &child); !more; more = !die_next(&child)) {
+		bool one = dwarf_hasattr(&child, DW_AT_discr_value);
+		bool list = dwarf_hasattr(&child, DW_AT_discr_list);
+
+		if (dwarf_tag(&child) != DW_TAG_variant)
+			continue;
+		if (one && (int64_t)value_constant(&child, DW_AT_discr_value, 0) == value) {
+			*listed = false;
+			*out = child;
+			return true;
+		}
+		*listed |= list;
+		if (one || list || found)
+			continue;
+		found = true;
+		*out = child;
+	}
+	return found && !*listed;
+}
 
 /* The variant that is there, of those of a Rust enum. */
 static void print_variant(struct members *m, Dwarf_Die *part, uint64_t off)
 {
-	Dwarf_Die discriminant, child, chosen, type;
-	Dwarf_Attribute attr;
-	long double real;
-	int64_t value = 0;
-	bool found = false, any;
+	int64_t value;
+	bool listed = false;
+	Dwarf_Die chosen;
+	uint8_t quality = discriminant_of(m, part, off, &value);
+	bool known = quality < VALUE_UNKNOWN && m->variants < VARIANTS_MAX;
+	bool found = known && choose_variant(part, value, &chosen, &listed);
 
-	if (dwarf_attr(part, DW_AT_discr, &attr)) {
-		if (!dwarf_formref_die(&attr, &discriminant) ||
-		    !value_plain_type(&discriminant, &type) ||
-		    value_scalar_number(
-			    &type, m->v,
-			    off + value_constant(&discriminant, DW_AT_data_member_location, 0),
-			    whole, m->p->memory, &value, &real, &any, &any) >= VALUE_UNKNOWN) {
-			begin_member(m, NULL, false);
-			print_word(m->p, "?");
-			return;
-		}
-	}
-	for (int more = dwarf_child(part, &child); !more; more = !die_next(&child)) {
-		if (dwarf_tag(&child) != DW_TAG_variant)
-			continue;
-		bool is = dwarf_hasattr(&child, DW_AT_discr_value) &&
-			  (int64_t)value_constant(&child, DW_AT_discr_value, 0) == value;
-		if (is || (!found && !dwarf_hasattr(&child, DW_AT_discr_value)))
-			chosen = child;
-		found |= is || !dwarf_hasattr(&child, DW_AT_discr_value);
-		if (is)
-			break;
-	}
-	if (found)
+	note_quality(m->p, quality);
+	if (found) {
+		m->variants++;
 		print_children(m, &chosen, off);
+		m->variants--;
+		if (quality && m->p->form == VALUE_AS_TEXT)
+			fputc('~', m->p->out);
+	} else if (!known || listed) {
+		begin_member(m, m->p->form == VALUE_AS_JSON ? "?" : NULL, false);
+		print_word(m->p, "?");
+	}
 }
 
 static void print_children(struct members *m, Dwarf_Die *of, uint64_t off)
@@ -186,8 +239,12 @@ static void print_children(struct members *m, Dwarf_Die *of, uint64_t off)
 			print_variant(m, &child, off);
 		if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
 			continue;
-		if (m->n == MEMBERS_MAX) {
-			fputs(m->p->form == VALUE_AS_JSON ? ",\"...\":\"\"" : ", ...", m->p->out);
+		if (m->n > MEMBERS_MAX)
+			return;
+		if (m->n == MEMBERS_MAX || m->p->n >= VALUES_MAX) {
+			fputs(m->n ? (m->p->form == VALUE_AS_JSON ? "," : ", ") : "", m->p->out);
+			fputs(m->p->form == VALUE_AS_JSON ? "\"...\":\"\"" : "...", m->p->out);
+			m->n = MEMBERS_MAX + 1;
 			return;
 		}
 		print_member(m, &child, off);
@@ -208,6 +265,9 @@ static bool print_slice(struct printer *p, Dwarf_Die *type, const struct value_b
 	text.at_quality = value_bytes_read(v, p->memory, off, &text.addr, 8);
 	uint8_t quality = value_bytes_read(v, p->memory, off + 8, &len, 8);
 	text.at_quality = quality > text.at_quality ? quality : text.at_quality;
+	note_quality(p, text.at_quality);
+	if (text.at_quality < VALUE_UNKNOWN)
+		note_bytes(p, &text, 0, len < ELEMENTS_TEXT ? len : ELEMENTS_TEXT);
 	FILE *out = leaf_begin(&l, p);
 	if (out && text.at_quality < VALUE_UNKNOWN && !len)
 		fprintf(out, "\"\"%s", text.at_quality ? "~" : "");
@@ -220,7 +280,7 @@ static bool print_slice(struct printer *p, Dwarf_Die *type, const struct value_b
 static void print_struct(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
 			 uint64_t off)
 {
-	struct members m = {p, v, 0};
+	struct members m = {p, v, 0, 0};
 
 	if (dwarf_hasattr(type, DW_AT_declaration)) {
 		print_word(p, "<incomplete type>");
@@ -311,7 +371,7 @@ static void print_dimension(struct printer *p, struct array *a, unsigned dimensi
 	unsigned printed = 0;
 	for (uint64_t i = 0, run; i < count && size; i += run) {
 		fputs(i ? (json ? "," : ", ") : "", p->out);
-		if (printed++ == ELEMENTS_MAX) {
+		if (printed++ == ELEMENTS_MAX || p->n >= VALUES_MAX) {
 			fputs(json ? "\"...\"" : "...", p->out);
 			break;
 		}
@@ -361,6 +421,7 @@ static void print_reference(struct printer *p, Dwarf_Die *type, const struct val
 	Dwarf_Die of;
 
 	to.at_quality = value_bytes_read(v, p->memory, off, &to.addr, 8);
+	note_quality(p, to.at_quality);
 	if (to.at_quality >= VALUE_UNKNOWN || !value_plain_type(type, &of)) {
 		print_word(p, to.at_quality == VALUE_NOWHERE ? "<optimized out>" : "?");
 		return;
@@ -378,6 +439,7 @@ static void print_type(struct printer *p, Dwarf_Die *type, const struct value_by
 	struct leaf l;
 	FILE *out;
 
+	p->n++;
 	switch (dwarf_tag(type)) {
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
@@ -411,7 +473,7 @@ static void print_type(struct printer *p, Dwarf_Die *type, const struct value_by
 uint8_t value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
 			 struct value_memory *memory, enum value_form form)
 {
-	struct printer p = {out, memory, form, 0, VALUE_EXACT};
+	struct printer p = {out, memory, form, 0, VALUE_EXACT, 0};
 	Dwarf_Die type;
 
 	if (value_plain_type(die, &type))
@@ -424,7 +486,7 @@ uint8_t value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *va
 void value_part_print(FILE *out, const struct value_part *part, struct value_memory *memory,
 		      enum value_form form)
 {
-	struct printer p = {out, memory, form, 0, VALUE_EXACT};
+	struct printer p = {out, memory, form, 0, VALUE_EXACT, 0};
 	Dwarf_Die type = part->type;
 
 	print_type(&p, &type, &part->value, part->off, part->bits);

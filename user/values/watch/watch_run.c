@@ -95,7 +95,19 @@ static void catch_up(struct watch_run *w)
 /* --- bytes -------------------------------------------------------------------------------------
  */
 
-/* Reads the bytes at @b; says whether they are others than before at the same place. */
+/* Whether @now, bytes and behind them their qualities, has other bytes than @then, or one that is
+ * not known any more: it was written, and nobody knows with what. */
+static bool was_written(const uint8_t *then, const uint8_t *now, uint64_t len)
+{
+	if (memcmp(now, then, len) != 0)
+		return true;
+	for (uint64_t i = len; i < 2 * len; i++)
+		if (now[i] >= VALUE_UNKNOWN && then[i] < VALUE_UNKNOWN)
+			return true;
+	return false;
+}
+
+/* Reads the bytes at @b; says whether they were written since they were read at the same place. */
 static bool look(struct watch_run *w, struct watch_bytes *b)
 {
 	uint64_t len = watch_found_length(&w->found, &b->place);
@@ -109,7 +121,7 @@ static bool look(struct watch_run *w, struct watch_bytes *b)
 	value_memory_read(memory, b->place.addr, now, len, NULL);
 	if (value_memory_read_qualities(memory, b->place.addr, now + len, len))
 		memset(now + len, VALUE_UNKNOWN, len);
-	bool changed = b->bytes && memcmp(now, b->bytes, len) != 0;
+	bool changed = b->bytes && was_written(b->bytes, now, len);
 	b->by_code = false;
 	if (changed)
 		watch_found_keep(&w->found, &b->place, value_run_count(w->run), b->bytes);
