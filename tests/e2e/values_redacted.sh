@@ -123,7 +123,7 @@ stacked() { # OUT OPTIONS...
 claim 'what lies on the stack is in a copy of it' is "$(stacked words)" given
 claim "but not with --no-memory '[stack]'" is "$(stacked no_words --no-memory '[stack]')" ''
 
-"$PUGMARK" values both --watch input >watched 2>>err
+"$PUGMARK" values both --watch main:input >watched 2>>err
 claim 'that the kernel has written what was kept out is told' grep -qE '^1 [0-9]+ write the kernel ' watched
 "$PUGMARK" values both look >looked 2>>err
 claim 'the replay goes on to the end' is $? 0
