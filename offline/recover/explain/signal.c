@@ -201,6 +201,23 @@ static bool is_at_last_hit(const struct parser *p, const struct pugmark_witness_
 	return site->addr + bias == pugmark_event_ip(e) && from + off == hit->cfa;
 }
 
+/* Whether the last event was that of the end of the function that the thread is in, which it has not
+ * left: nothing else leads to behind that event's instruction. */
+static bool is_behind_end(const struct parser *p, const struct pugmark_witness_event *e)
+{
+	const struct hit *hit = &p->last_hit;
+	struct place at;
+	if (hit->site == PUGMARK_NONE || hit->module >= p->n_modules ||
+	    hit->site >= p->plans[hit->module]->n_sites)
+		return false;
+	uint32_t node = parse_tables_node_of(p->tables[hit->module], hit->site);
+	return node != PUGMARK_NONE &&
+	       node_at(p, hit->module, node)->kind == PUGMARK_NODE_KIND_RETURN &&
+	       parser_place_at(p, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &at) &&
+	       at.func != PUGMARK_NONE && at.module == hit->module &&
+	       at.next == (node | PUGMARK_POINT_PASSED);
+}
+
 /* Brings the thread to where the signal finds it, by what is open on the current stack. A thread
  * that is killed while the kernel steps a copy of the instruction is put back to it, behind its
  * event: it is where the event has brought it, unless it can also have come back in silence. */
@@ -208,7 +225,7 @@ static enum settled settle_here(struct parser *p, const struct pugmark_witness_e
 {
 	const struct settling *how;
 	bool killed = !pugmark_event_handler(e) && is_at_last_hit(p, e);
-	if (settle_injected(p, e, true))
+	if (is_behind_end(p, e) || settle_injected(p, e, true))
 		return SETTLED;
 	enum settled settled =
 		settle_ask(p, e, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &how);
