@@ -79,6 +79,75 @@ claim 'by patches as well' is "$(jq '.gaps | length' verified)" 10
 claim 'the check of the plan names it' grep -qF "{\"function\":\"code\",\"address\":\"$hidden\",\"kind\":\"code\"}" checked
 claim 'the plan counts it' is "$("$PUGMARK" plan --format json ./hides | jq -c .unknown_code)" '{"places":1,"bytes":7}'
 
+# Where such a function calls back, or a signal finds the thread in it, that shows in every mode, without
+# another probe.
+cat >shows.S <<'S'
+	.text
+	.balign 16
+hidden:	push %rbx
+	test %rsi, %rsi
+	jz 2f
+	call *%rsi
+2:	mov $20000000, %eax
+1:	dec %eax
+	jnz 1b
+	pop %rbx
+	ret
+	.balign 16
+	.globl calls_hidden
+	.type calls_hidden, @function
+calls_hidden: .cfi_startproc
+	push %rbx
+	.cfi_def_cfa_offset 16
+	.cfi_offset 3, -16
+	lea calls_hidden(%rip), %rax
+	add half(%rip), %rax
+	add half+8(%rip), %rax
+	call *%rax
+	pop %rbx
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size calls_hidden, .-calls_hidden
+	.section .rodata
+	.balign 8
+half:	.quad FAR - 0x1234567, 0x1234567
+	.section .note.GNU-stack,"",@progbits
+S
+cat >shows.c <<'C'
+#include <signal.h>
+#include <sys/time.h>
+int calls_hidden(int x, int (*back)(int));
+static volatile int ticks;
+static void tick(int s) { ticks += s; }
+static int back(int x) { return x + 1; }
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		signal(SIGALRM, tick);
+		setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 3000}, 0);
+	}
+	for (int i = 0; i < 3; i++)
+		calls_hidden(i, argc > 1 ? 0 : back);
+	return argc > 1 && !ticks;
+}
+C
+build() { "${CC:-cc}" -O1 -DFAR="$1" -o shows shows.c shows.S 2>cc.err; }
+build 0
+place() { nm shows | awk -v s="$1" '$3 == s { sub(/^0+/, "", $1); print $1 }'; }
+build $((0x$(place hidden) - 0x$(place calls_hidden)))
+strip shows
+for mode in best casper; do
+	rm -rf rec
+	"$PUGMARK" record -q --mode $mode -o rec -- ./shows 2>err
+	"$PUGMARK" verify --format json rec >verified
+	claim "$mode: that calls back, and so each call of it is a gap" is \
+		"$(jq -r '[.gaps[].cause] | join(" ")' verified)" 'unresolved unresolved unresolved'
+	"$PUGMARK" record -q --mode $mode -o signal.$mode -- ./shows once 2>err
+	"$PUGMARK" verify --format json signal.$mode >verified
+	claim "$mode: a signal finds the thread in it" is "$(jq -r '[.gaps[].cause] | join(" ")' verified)" unresolved
+done
+
 printf 'int main(void) { return 0; }' >plain.c
 "${CC:-cc}" -O1 -o plain plain.c
 "$PUGMARK" record -o plain.rec -- ./plain 2>err

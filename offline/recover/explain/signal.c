@@ -166,7 +166,8 @@ enum commit commit_injected(struct parser *p, struct lookahead *la, const struct
 }
 
 /* Go: a signal finds the thread at the entry of what the handler before has made it go on in, which
- * no event has told yet. Opens that. @uncalled: only if it returns to where no call of ours does. */
+ * no event has told yet. Opens that. @uncalled: only if it returns to where no call of ours does.
+ */
 static bool settle_injected(struct parser *p, const struct pugmark_witness_event *e, bool uncalled)
 {
 	struct candidate c;
@@ -201,8 +202,8 @@ static bool is_at_last_hit(const struct parser *p, const struct pugmark_witness_
 	return site->addr + bias == pugmark_event_ip(e) && from + off == hit->cfa;
 }
 
-/* Whether the last event was that of the end of the function that the thread is in, which it has not
- * left: nothing else leads to behind that event's instruction. */
+/* Whether the last event was that of the end of the function that the thread is in, which it has
+ * not left: nothing else leads to behind that event's instruction. */
 static bool is_behind_end(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	const struct hit *hit = &p->last_hit;
@@ -242,6 +243,7 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (p->lost)
 		return; /* the handler's own entry says enough */
 	enum settled settled = UNSETTLED;
+	bool told = p->n && p->position == AT_CALL && parser_top(p)->announced;
 	if (p->position == LOST && parser_begin_placed(p, e)) {
 		settled = SETTLED;
 	} else if (p->position == LOST) {
@@ -253,6 +255,8 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
 	p->placed = settled != UNSETTLED;
+	if (settled && !told)
+		parser_note_unknown_code(p, pugmark_event_ip(e));
 	struct pugmark_witness_event entry = {.time_ns = e->time_ns}; /* as if it had a witness */
 	uint32_t func = pugmark_event_handler(e)
 				? parser_function_at(p, pugmark_event_handler(e), &entry.module)

@@ -168,16 +168,22 @@ static uint64_t site_addr(const struct parser *p, uint16_t module,
 	return p->plans[module]->sites[n->site].addr;
 }
 
-/* The call in progress has gone to @target (a run-time address), where no function begins that is
- * known. If that is code of a traced file, what it does is a gap. */
-static void tell_unknown_code(struct parser *p, uint64_t target)
+/* The call in progress has led to @at (a run-time address), where no function begins that is known.
+ * If that is code of a traced file, what it does is a gap. */
+static void tell_unknown_code(struct parser *p, uint64_t at)
 {
 	uint64_t addr;
 	uint16_t module;
-	if (!parser_in_unknown_code(p, target, &module, &addr))
+	if (!parser_in_unknown_code(p, at, &module, &addr))
 		return;
 	parser_announce(p);
 	parser_emit_gap_at(p, PUGMARK_CAUSE_UNRESOLVED, module, addr);
+}
+
+void parser_note_unknown_code(struct parser *p, uint64_t at)
+{
+	if (p->n && p->position == AT_CALL)
+		tell_unknown_code(p, at);
 }
 
 /* @target: run-time address, where the call's event or that of its jump has read it; else 0. */
@@ -376,6 +382,8 @@ void parser_enter_by_call(struct parser *p, const struct lookahead *la)
 	/* A call of which it is known that it left the module was not one of this function. */
 	if (la->foreign || f->announced || (la->jumped_back && f->foreign_target) ||
 	    !may_call(p, f->module, n, la->e->module, la->entered)) {
+		if (la->foreign && !f->announced)
+			parser_note_unknown_code(p, pugmark_event_ret(la->e));
 		parser_announce(p);
 		parser_enter(p, la, BELOW_CALLBACK, PUGMARK_CAUSE_CALLBACK);
 		return;

@@ -395,6 +395,9 @@ void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t bou
 void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
 /* The event came through the call that the innermost frame is in. */
 void parser_enter_by_call(struct parser *parser, const struct lookahead *la);
+/* Where the innermost frame is AT_CALL, that call has led to the run-time address @at. If that is
+ * code of a traced file that is of no known function, tells the call, and that as a gap. */
+void parser_note_unknown_code(struct parser *parser, uint64_t at);
 
 /* ---- of context.c ---- */
 
