@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASIDE_MAX 8192	 /* contexts that are kept so */
+#define ASIDE_MAX 8192	/* contexts that are kept so */
 #define ASIDE_LEFT 6144 /* of too many */
 
 /* Where the outermost frame of the line ends; a program's first one has no caller. */
@@ -72,8 +72,8 @@ static uint32_t next_cut(const struct parser *p, uint32_t n)
 	return 0;
 }
 
-/* Whether a callback of kept line @c can lie where the event's frame does: inside of a frame of that
- * line, which is on the stack; or in its place, if that has jumped there. */
+/* Whether a callback of kept line @c can lie where the event's frame does: inside of a frame of
+ * that line, which is on the stack; or in its place, if that has jumped there. */
 static inline bool may_be_inside(const struct context *c, const struct lookahead *la)
 {
 	uint64_t cfa = pugmark_event_cfa(la->e), word;
@@ -85,7 +85,8 @@ static inline bool may_be_inside(const struct context *c, const struct lookahead
 	       (!stack_word(la->e, c->around_cfa - 8, &word) || word == c->around_ret);
 }
 
-/* Whether a look tells that the event is not of kept line @c: most of many lines are not asked more.
+/* Whether a look tells that the event is not of kept line @c: most of many lines are not asked
+ * more.
  */
 static inline bool is_other(const struct context *c, const struct lookahead *la)
 {
@@ -95,8 +96,8 @@ static inline bool is_other(const struct context *c, const struct lookahead *la)
 	return c->mark_addr && stack_word(la->e, c->mark_addr, &word) && word && word != c->mark;
 }
 
-/* How many frames of context @i, kept aside, are open, if it was put back, and in *@sure whether that is
- * certain; 0: it was not. */
+/* How many frames of context @i, kept aside, are open, if it was put back, and in *@sure whether
+ * that is certain; 0: it was not. */
 static uint32_t put_back(const struct parser *p, uint32_t i, const struct lookahead *la,
 			 uint64_t *cfa, bool *sure)
 {

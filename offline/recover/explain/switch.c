@@ -225,7 +225,8 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 	return COMMIT_GO_ON;
 }
 
-/* A frame that goes on, and for one on top of what a signal has interrupted: how well that is known.
+/* A frame that goes on, and for one on top of what a signal has interrupted: how well that is
+ * known.
  */
 struct resumed {
 	struct frame f;
@@ -234,8 +235,8 @@ struct resumed {
 
 /* Of the frame @f, whose code is at the place @at: whether it is known what is next in it. Its call
  * from further out is the cursor's, if it was @called. Where the event of the function's end has
- * been, the frame has ended, and *@f is the caller's. Where that of a call has been, in *@ahead what
- * is called, which is open; else its decision NONE. */
+ * been, the frame has ended, and *@f is the caller's. Where that of a call has been, in *@ahead
+ * what is called, which is open; else its decision NONE. */
 static bool goes_on(const struct parser *p, const struct place *at, bool called,
 		    struct frame_cursor *further, struct frame *f, struct frame *ahead)
 {
