@@ -114,7 +114,7 @@ struct capture {
 	uint32_t map_file; /* index of captures_files(); CAPTURE_NONE: anonymous, zeros;
 			      CAPTURE_UNKNOWN: a file that nobody could look at */
 	uint64_t map_addr, map_len, map_old, map_old_len, map_off;
-	/* SWITCH, SIGNAL: of the memory around (surroundings.h), 0 of what could not be read;
+	/* SWITCH, SIGNAL: of the memory around (surroundings.h), 0 of what is not told;
 	 * SURROUNDINGS of them, or 0: nothing is told. Else undefined. */
 	uint32_t n_surroundings;
 	uint32_t surroundings[SURROUNDINGS];

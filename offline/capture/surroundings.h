@@ -29,7 +29,7 @@ static inline __u64 surroundings_at(const __u64 *regs, __u32 i)
 	return regs[i & (SURROUNDINGS_REGS - 1)];
 }
 
-/* Never 0: that is of what could not be read. */
+/* Never 0: that is of what could not be read, or will be other when the task goes on. */
 static inline __u32 surroundings_sum(const __u64 *words)
 {
 	__u64 h = 0;
