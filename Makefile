@@ -243,7 +243,11 @@ SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick ex
 LONG_TARGETS := $(addprefix check-,carrier-work go-quick programs-quick slices-programs)
 # Scripts of which `make check` has a sample, and all with LONG=1.
 SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang goroutine_numbers \
-	   interposed loss modules objects opaque shares shares_apart signals values_hard)
+	   interposed loss modules objects opaque shares shares_apart signals values_hard why_channels)
+SAMPLED_QUIET := $(patsubst %,tests/e2e/%.sh,requests safe_races)
+# These take longest and are begun first, the short ones last: so no processor waits at the end.
+LONGEST := $(patsubst %,tests/e2e/%.sh,values_one_processor goroutine_numbers why_channels carrier values_hidden values \
+	   values_hard values_resting values_crossings)
 as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
 as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
 # Built before, so that none of those that run side by side builds anything.
@@ -252,13 +256,13 @@ CHECKED_TOOLS := $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_
 
 check-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
 	+$(Q)$(RUN_ENV) $(UNIT_COUNTS) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -i -t $(call limit,420) \
-		$(foreach n,$(SAMPLES),$(call as_target,$(n))) \
+		$(LONGEST) $(foreach n,$(SAMPLES),$(call as_target,$(n))) \
+		$(filter-out $(LONGEST) $(QUIET),$(wildcard tests/e2e/*.sh)) tests/style.sh tests/edges.py \
 		$(if $(SAN),,$(foreach n,$(SAN_UNITS),$(call as_san,$(n),$(SAN_COUNTS)))) \
 		$(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
-		tests/style.sh tests/edges.py \
-		$(filter-out $(QUIET),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET))
+		$(addprefix -q ,$(QUIET))
 
 check-long: ## all of what `make check` has a sample of
 	$(try-deps)
@@ -269,7 +273,7 @@ check-long-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
 		$(foreach n,$(LONG_TARGETS),$(call as_target,$(n))) \
 		$(if $(SAN),,$(foreach n,$(SAN_SAMPLED),$(call as_san,$(n),$(LONG_SAN_COUNTS)))) \
 		$(foreach n,$(UNIT_SAMPLED),$(BUILD)/tests/$(n)) \
-		$(SAMPLED) -q tests/value/slices_redis.sh
+		$(SAMPLED) $(addprefix -q ,$(SAMPLED_QUIET) tests/value/slices_redis.sh)
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -t $(call limit,240) $(UNIT_BIN)

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# requests.sh: `report --request` names the function that makes slow requests slow: of twelve random
-# programs in each of which one known function is at fault (a loop that goes round more often, work,
-# a wait, a call that fast ones do not make). What it counts is what was written into the program.
+# requests.sh: `report --request` names the function that makes slow requests slow: of eight random
+# programs (twelve with LONG=1), in each of which one known function is at fault (a loop that goes round more
+# often, work, a wait, a call that fast ones do not make). What it counts is what was written into the program.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
 needs jq python3
 work_in_own_folder
 
-for seed in 1 3 4 5 7 8 9 11 12 13 6 2; do
+for seed in 1 3 4 5 7 8 ${LONG:+9 11 12 13} 6 2; do
 	python3 "$tests/support/slow_program.py" $seed >program.c
 	read -r _ _ fault kind _ <program.c
 	${CC:-cc} -O1 program.c -o program 2>err || skip "does not compile: $(head -n 1 err)"
