@@ -128,7 +128,7 @@ else
 	skipped=$((skipped + 1))
 fi
 
-# A disk that is full ends the recording, and not in silence at its end.
+# A disk that is full ends the recording, which nothing else would, and not in silence.
 cat >chance.c <<'C'
 #include <unistd.h>
 int main(void)
@@ -145,14 +145,12 @@ if ${CC:-cc} -O1 -w -o chance chance.c && unshare -m sh -c 'mount -t tmpfs -o si
 	./chance &
 	pid=$!
 	started+=("$pid")
-	before=$SECONDS
 	unshare -m sh -c 'mount -t tmpfs -o size=6m none small &&
 		head -c 3000000 /dev/zero >small/filler &&
-		"$0" record -q --level values --check-every 1000000 --duration 40 -o small/rec -p $1' \
+		"$0" record -q --level values --check-every 1000000 -o small/rec -p $1' \
 		"$PUGMARK" $pid >/dev/null 2>told </dev/null
 	claim 'a full disk is an error' is $? 1
 	claim 'that is named' grep -q 'the disk is full' told
-	claim 'when it is full' test $((SECONDS - before)) -lt 30
 	kill $pid
 else
 	skipped=$((skipped + 1))
