@@ -195,7 +195,8 @@ static long (*resolve(void))(void) { return part(1) == 2 ? one : 0; }
 long chosen(void) __attribute__((ifunc("resolve")));
 C
 "${CC:-cc}" -O2 -shared -fPIC -o breakpoints.so "$tests/programs/breakpoints.c" &&
-	"${CC:-cc}" -O1 -o many many.c plain.c && "${CC:-cc}" -O1 -o resolving many.c resolved.c || exit 1
+	"${CC:-cc}" -O1 -c many.c && "${CC:-cc}" -O1 -o many many.o plain.c &&
+	"${CC:-cc}" -O1 -o resolving many.o resolved.c || exit 1
 export LD_PRELOAD=$PWD/breakpoints.so
 for program in many resolving; do
 	export BREAKPOINTS_OF=$program
