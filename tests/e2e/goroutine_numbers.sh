@@ -3,8 +3,8 @@
 # goroutine_numbers.sh: a Go program that says with each call of its functions which goroutine makes it, as
 # its own runtime prints it (runtime.Stack). It blocks in channels, sleeps, is preempted, grows its stacks,
 # locks goroutines to threads, and has a thousand short ones, which use stacks again. Told by goroutine
-# (dump --by goroutine), each one's calls are what it has said, in that order, by the plans of modes full,
-# casper and best, by probes and by patched instructions, stripped as well.
+# (dump --by goroutine), each one's calls are what it has said, in that order, by the plan of mode best (with
+# LONG=1 of full and casper too), by probes and by patched instructions, stripped as well.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -126,23 +126,23 @@ GOCACHE=$dir/built GO111MODULE=off go build -o program program.go 2>err || skip 
 "$PUGMARK" cfg --list program >functions
 strip -o stripped program
 
-by_goroutine() { # PROGRAM [OPTION...]: its calls of those functions, as dump tells them
-	"$PUGMARK" dump "${@:2}" --by goroutine rec 2>err | awk -v module="$1" '
+by_goroutine() { # PROGRAM: its calls of those functions, as `lines` tells them
+	awk -v module="$1" '
 		NR == FNR { for (i = 1; i <= NF; i++) if ($i ~ /^main\.(short|leaf|bottom|spin|worker)$/) name[$1] = $i; next }
 		$1 !~ /^g/ { next }
 		$2 == "call" || $2 == "tail" { sub(module ":", "", $5) }
 		($2 == "call" || $2 == "tail") && $5 in name { print substr($1, 2), name[$5] }
-		$2 == "enter" && $5 != "resumed" && $4 in name { print substr($1, 2), name[$4] }' functions - | sort -s -n -k 1,1
+		$2 == "enter" && $5 != "resumed" && $4 in name { print substr($1, 2), name[$4] }' functions lines | sort -s -n -k 1,1
 }
 said() { sort -s -n -k 1,1 out; }
-gaps() { "$PUGMARK" verify "$@" 2>&1 | grep -c '^  gap '; }
 # Without a gap, each goroutine's calls are the same. At a gap some are missing, and one that was in progress
 # may be told again behind it.
-tell_what_was_said() { # NAME PROGRAM [OPTION...]
+tell_what_was_said() { # NAME PROGRAM
 	local gaps
-	by_goroutine "${@:2}" >told
+	"$PUGMARK" dump --by goroutine rec >lines 2>err
+	by_goroutine "$2" >told
 	said >want
-	gaps=$("$PUGMARK" dump "${@:3}" rec 2>err | grep -c ' gap ')
+	gaps=$(grep -c ' gap ' lines)
 	echo "$1: $(wc -l <want) calls of $(cut -d ' ' -f 1 want | uniq | wc -l) goroutines, $gaps gaps"
 	claim "$1: calls were said" [ "$(wc -l <want)" -ge 2500 ]
 	if [ "$gaps" = 0 ]; then
@@ -179,7 +179,6 @@ claim 'a switch says which goroutine goes on' \
 	[ "$(grep -c ' switch [0-9]* goroutine [0-9]*$' threads)" -ge 1000 ]
 claim 'all do, but for what begins behind a gap' \
 	[ "$(grep -c ' switch [0-9]*$' threads)" -le "$(grep -c ' gap ' threads)" ]
-"$PUGMARK" dump --by goroutine rec >lines 2>err
 claim 'goroutines go on on other threads' [ "$(grep -c '^g[0-9]* thread ' lines)" -gt "$(cut -d ' ' -f 1 lines | uniq | grep -c g)" ]
 some=$(awk '$2 == "switch" && NF == 5 { print $5; exit }' threads)
 "$PUGMARK" dump --goroutine "$some" rec >one 2>err
@@ -202,7 +201,7 @@ claim 'a goroutine that is not there is said' grep -q 'no goroutine 99999999' er
 run 2 dump --by stack rec
 run 2 dump --goroutine 1 --thread 1 rec
 
-for mode in ${LONG:+full} casper; do
+for mode in ${LONG:+full casper}; do
 	"$PUGMARK" record -q --ring 64 --mode $mode -o rec -- ./program >out 2>err
 	tell_what_was_said "mode $mode" program
 done
