@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# attach_cycles.sh: attaching to a loaded nginx and detaching again, CYCLES times in a row (20; 200 by
-# CYCLES=200): no request fails, no byte of text is changed, no descriptor, probe,
+# attach_cycles.sh: attaching to a loaded nginx and detaching again, CYCLES times in a row (6; 20 with
+# LONG=1, 200 by CYCLES=200): no request fails, no byte of text is changed, no descriptor, probe,
 # BPF program or map is left, and each recording is complete or says why not.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
 needs nginx wrk bpftool
-cycles=${CYCLES:-$((${LONG:+10} + 10))}
+cycles=${CYCLES:-$((${LONG:+14} + 6))}
 master= load=
 at_end() { # a killed nginx would leave its workers
 	kill -TERM $master $load 2>/dev/null

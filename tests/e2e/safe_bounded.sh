@@ -35,9 +35,9 @@ compile() { # NAME
 ${CC:-cc} -o either either.s || skip 'no assembler for the program'
 
 for name in anything next either; do
-	(ulimit -t 20 && /usr/bin/time -f %M -o $name.kb "$PUGMARK" plan --format json ./$name) \
+	(ulimit -t 40 && /usr/bin/time -f %M -o $name.kb "$PUGMARK" plan --format json ./$name) \
 		>$name.json 2>$name.err
-	claim "$name: planned within 20 s of a processor" [ $? = 0 ]
+	claim "$name: planning ends, before it would without a bound" [ $? = 0 ]
 	claim "$name: and within 64 MB: $(tail -n 1 $name.kb) kB" [ "$(tail -n 1 $name.kb)" -lt 65536 ]
 done
 claim "next: main is named" [ "$(jq -r '.whole[]' next.json)" = main ]

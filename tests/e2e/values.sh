@@ -333,10 +333,10 @@ int main() { return huge(reinterpret_cast<int (&)[1ul << 38]>(real)); }
 C
 	"${CXX:-g++}" -O1 -g -w -o huge huge.cc
 	"$PUGMARK" record -q --level values -o huge.rec -- ./huge 2>err
-	timeout 20 "$PUGMARK" values huge.rec huge >got 2>err
+	timeout 120 "$PUGMARK" values huge.rec huge >got 2>err
 	claim 'of an array without an end what is the same is counted so far' \
 		grep -qE 'huge\(a=@0x[0-9a-f]+: \{1, 2, 3, 0 <repeats .* <repeats at least 65536 times>, \.\.\.\}\)' got
-	timeout 20 "$PUGMARK" values huge.rec huge --format json >got 2>err
+	timeout 120 "$PUGMARK" values huge.rec huge --format json >got 2>err
 	claim 'in JSON too' python3 -c 'import json
 a = json.load(open("got"))[0]["variables"][0]["value"]
 print(a)

@@ -35,7 +35,7 @@ for tool in $tools; do
 	command -v "$tool" >/dev/null || skip "$tool is not installed"
 done
 if [ "${1:-}" = --quick ]; then
-	all="nginx redis" seconds=3
+	all="nginx redis" seconds=2
 	shift
 fi
 # shellcheck disable=SC2086
@@ -115,8 +115,8 @@ record_load() {
 # What is not recovered, but for threads that ran before: a gap a thread, at its beginning.
 verify_load() {
 	"$PUGMARK" verify --format json load.rec >verify.json 2>verify.log
-	read -r _ events _ witnesses _ gaps < <("$PUGMARK" dump --count load.rec)
-	"$PUGMARK" dump -N '*' load.rec | awk '$2 == "gap" { print $1, $3 }' >gaps
+	read -r events witnesses gaps < <(jq -r '"\(.events) \(.witness_events) \(.gaps | length)"' verify.json)
+	jq -r '.gaps[] | "\(.tid) \(.cause)"' verify.json >gaps
 	explained=$(awk '$2 == "attach" && !seen[$1]++' gaps | wc -l)
 	[ "${gaps:-none}" = "$explained" ] ||
 		problem "gaps: $(cut -d ' ' -f 2 gaps | sort | uniq -c | tr -s ' \n' ' ')"
