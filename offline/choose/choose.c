@@ -37,6 +37,7 @@ struct manner {
 	const uint8_t *given;		/* NULL: no mark is */
 	const struct choice_seed *seed; /* NULL: from nothing */
 	bool returns_apart, plain;
+	bool marks_only; /* what does not hold in the end is not asked for */
 	double limit_ns; /* what costs more is not wanted */
 };
 
@@ -162,7 +163,8 @@ static bool choose_in_order(struct conflicts *ch, const struct manner *how, stru
 	settle(ch, how->choose, order);
 	if (how->choose == choose_best && !how->seed)
 		prune_recursive(ch, order);
-	find_unresolved(ch, order);
+	if (!how->marks_only)
+		find_unresolved(ch, order);
 	if (ch->plain && ch->unresolved.n) {
 		ch->some_empty = true;
 		summarise_anew(ch, order);
@@ -293,6 +295,19 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 		     uint32_t *unresolved)
 {
 	return choose_mode(program, mode, mode < MODE_BEST, out, unresolved);
+}
+
+int choose_full_marks(const struct program *program, struct choice *out)
+{
+	struct manner how = {
+		.choose = choose_full,
+		.returns_apart = true,
+		.plain = true,
+		.marks_only = true,
+		.limit_ns = INFINITY,
+	};
+	uint32_t unresolved;
+	return choose(program, &how, out, &unresolved);
 }
 
 int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,

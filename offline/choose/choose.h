@@ -57,6 +57,9 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 /* The same with each ret a node of its own, whatever the mode. */
 int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
 				   struct choice *out, uint32_t *unresolved);
+/* The marks of mode full alone: @out says neither what is unresolved nor which marks must read the
+ * return address, which would take as long again. Returns 0 or -ENOMEM. */
+int choose_full_marks(const struct program *program, struct choice *out);
 /* What a choice starts from, where not from nothing (offline/plan/plan_seed.h makes it). Both
  * heap. */
 struct choice_seed {

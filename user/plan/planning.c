@@ -271,13 +271,12 @@ static double now_s(void)
 static int compare(struct planner *p)
 {
 	struct choice choice;
-	uint32_t unresolved = 0;
 	int err = make_program(p);
 	if (err)
 		return err;
 	say(p, "comparing");
 	double start = now_s();
-	err = choose(p, MODE_FULL, &choice, &unresolved);
+	err = choose_full_marks(p->program, &choice);
 	p->comparing_s = now_s() - start;
 	if (err)
 		return failed(p, err);
