@@ -3,6 +3,7 @@
  * plan is decoded as a plan file is, and the text is printed as names are. */
 #include "user/plan/plan_said.h"
 
+#include "offline/base/whole_file.h"
 #include "offline/base/write_all.h"
 #include "offline/plan/plan_file.h"
 #include "user/cli/printable.h"
@@ -84,12 +85,15 @@ static int put_plan(const char *bytes, size_t len, const char *binary, const cha
 	struct planning_result result = {0};
 	bool to_stdout = !strcmp(path, "-");
 	int err = planning_take_plan(bytes, len, binary, &result, diag);
-	if (!err && to_stdout && (err = write_all(STDOUT_FILENO, bytes, len)))
+	planning_deinit(&result); /* it was looked at alone */
+	if (err)
+		return err;
+	if (to_stdout && (err = write_all(STDOUT_FILENO, bytes, len)))
 		pugmark_diag_set(diag, err, "standard output", PUGMARK_NO_OFFSET,
 				 "cannot write the plan: %s", strerror(-err));
-	else if (!err && !to_stdout)
-		err = pugmark_plan_write(result.plan, path, diag);
-	planning_deinit(&result);
+	else if (!to_stdout && (err = whole_file_write(path, bytes, len)))
+		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot write the plan: %s",
+				 whole_file_why(err));
 	return err;
 }
 
