@@ -42,9 +42,41 @@ int private_elf_open(const char *path, struct private_elf *out)
 	return err;
 }
 
+static bool has_holes(const struct stat *st)
+{
+	return st->st_blocks * 512 < st->st_size;
+}
+
+int private_elf_open_parts(const char *path, struct private_elf *out)
+{
+	struct private_elf elf = {.fd = open_regular(path, NULL), .reads_fd = true};
+	struct stat st;
+	if (elf.fd < 0)
+		return elf.fd;
+	int err = fstat(elf.fd, &st) ? -errno : 0;
+	if (!err && (uint64_t)st.st_size > PRIVATE_FILE_MAX)
+		err = -EFBIG;
+	if (err || has_holes(&st)) {
+		err = err ? err : private_elf_read(elf.fd, out);
+		close(elf.fd);
+		return err;
+	}
+	elf_version(EV_CURRENT);
+	elf.elf = elf_begin(elf.fd, ELF_C_READ, NULL);
+	if (!elf.elf || elf_kind(elf.elf) != ELF_K_ELF) {
+		private_elf_close(&elf);
+		return -ENOEXEC;
+	}
+	*out = elf;
+	return 0;
+}
+
 void private_elf_close(struct private_elf *elf)
 {
 	elf_end(elf->elf);
 	private_file_free(&elf->file);
+	if (elf->reads_fd)
+		close(elf->fd);
 	elf->elf = NULL;
+	elf->reads_fd = false;
 }

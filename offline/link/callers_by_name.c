@@ -189,7 +189,7 @@ static bool is_run(Elf *elf)
 static int read_file(struct search *s, const char *path, bool own)
 {
 	private_elf_guard struct private_elf file = {.elf = NULL};
-	int err = private_elf_open(path, &file);
+	int err = private_elf_open_parts(path, &file);
 	if (err)
 		return err;
 	Elf *elf = file.elf;
@@ -223,7 +223,7 @@ static int read_file(struct search *s, const char *path, bool own)
 static void read_own_strings(struct search *s, const char *path)
 {
 	private_elf_guard struct private_elf file = {.elf = NULL};
-	if (s->exported.n && !private_elf_open(path, &file))
+	if (s->exported.n && !private_elf_open_parts(path, &file))
 		constant_strings(file.elf, TEXT_SYMBOL, mark_text, s);
 }
 
@@ -340,7 +340,7 @@ void callers_by_name_mark_traced(const struct pugmark_model *model, const char *
 {
 	for (uint32_t i = 0; i < n; i++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
-		if (!private_elf_open(files[i], &file))
+		if (!private_elf_open_parts(files[i], &file))
 			mark_exports(model, file.elf, traced);
 	}
 }

@@ -3,7 +3,6 @@
  * are a thousand modules on a host, and a few of them are large. */
 #include "offline/link/plugin_interface.h"
 
-#include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
 #include "offline/elf/dynamic_symbols.h"
 #include "offline/elf/private_elf.h"
@@ -12,7 +11,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 struct names {
 	char **at; /* sorted once they are complete */
@@ -29,18 +27,9 @@ static char **find(const struct names *names, const char *name)
 	return names->n ? bsearch(&name, names->at, names->n, sizeof(*names->at), by_text) : NULL;
 }
 
-/* libelf on the file at @path, of which it copies what it is asked for, or NULL. */
-static Elf *open_parts(const char *path, int *fd)
+static bool open_64(const char *path, struct private_elf *out)
 {
-	*fd = open_regular(path, NULL);
-	elf_version(EV_CURRENT);
-	Elf *elf = *fd < 0 ? NULL : elf_begin(*fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64)
-		return elf;
-	elf_end(elf);
-	if (*fd >= 0)
-		close(*fd);
-	return NULL;
+	return !private_elf_open_parts(path, out) && gelf_getclass(out->elf) == ELFCLASS64;
 }
 
 struct own {
@@ -119,13 +108,9 @@ static bool take_definition(void *ctx, const char *name, const GElf_Sym *sym)
 static void drop_defined(const struct names *libraries, struct names *wanted)
 {
 	for (uint32_t i = 0; i < libraries->n && wanted->n; i++) {
-		int fd;
-		Elf *elf = open_parts(libraries->at[i], &fd);
-		if (!elf)
-			continue;
-		dynamic_symbols_each(elf, take_definition, wanted);
-		elf_end(elf);
-		close(fd);
+		private_elf_guard struct private_elf file = {.elf = NULL};
+		if (open_64(libraries->at[i], &file))
+			dynamic_symbols_each(file.elf, take_definition, wanted);
 	}
 }
 
@@ -145,13 +130,11 @@ static int is_made_for(const char *path, const struct own *own)
 {
 	struct imports im = {.own = own};
 	struct names libraries = {0};
-	int fd;
-	Elf *elf = open_parts(path, &fd);
-	if (!elf)
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	if (!open_64(path, &file))
 		return 0;
-	dynamic_symbols_each(elf, take_import, &im);
-	elf_end(elf);
-	close(fd);
+	dynamic_symbols_each(file.elf, take_import, &im);
+	private_elf_close(&file);
 	if (im.calls && !im.failed) {
 		sort(&im.others);
 		drop_defined(&own->libraries, &im.others);
@@ -187,13 +170,9 @@ static bool linked_with_loader(const struct names *libraries)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < libraries->n && !found; i++) {
-		int fd;
-		Elf *elf = open_parts(libraries->at[i], &fd);
-		if (!elf)
-			continue;
-		dynamic_symbols_each(elf, take_loader, &found);
-		elf_end(elf);
-		close(fd);
+		private_elf_guard struct private_elf file = {.elf = NULL};
+		if (open_64(libraries->at[i], &file))
+			dynamic_symbols_each(file.elf, take_loader, &found);
 	}
 	return found;
 }
@@ -219,7 +198,7 @@ int plugin_interface_find(const struct pugmark_model *model, const uint8_t *ente
 	struct own own = {.model = model, .entered = entered};
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	*at = n;
-	if (private_elf_open(model->path, &file))
+	if (private_elf_open_parts(model->path, &file))
 		return 0;
 	dynamic_symbols_each(file.elf, take_own, &own);
 	if (own.free.n)
