@@ -18,7 +18,7 @@
 
 /* Work that all trials together may cost: this, and a part of what the choice did. */
 #define STEPS_MIN (8ull << 20)
-#define STEPS_MAX (50ull << 20)
+#define STEPS_MAX (8ull << 20)
 #define WORTH 1e-5	  /* what costs less of the whole is left as it is */
 #define TOGETHER_MAX 64	  /* marks in one trial */
 #define STEPS_PER_BLOCK 8 /* that it takes to summarise a function */
