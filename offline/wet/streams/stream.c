@@ -115,8 +115,9 @@ ALWAYS uint64_t pop_last(struct wet_stream *w, struct how how, bool right)
 	struct wet_side *s = &w->side[right];
 	uint64_t *table = s->table, v = table[0], back = v;
 	unsigned entry = take_entry(s, &back), k = entry - 1 + how.context * !entry;
+	/* Without jumps, as above. */
 	for (unsigned i = 0; i + 1 < how.context; i++)
-		table[i] = i < k ? table[i + 1] : table[i];
+		table[i] ^= (table[i] ^ table[i + 1]) & (0 - (uint64_t)(i < k));
 	table[k] = back;
 	return v;
 }
