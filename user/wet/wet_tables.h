@@ -17,7 +17,7 @@ struct wet_made {
 	double built_s, compressed_s;
 	bool partial;
 	bool no_run; /* its values cannot be computed: it has no trace */
-	bool read; /* from a file: nothing was timed */
+	bool read;   /* from a file: nothing was timed */
 };
 
 /* Prints them. */

@@ -40,8 +40,8 @@ const char *value_names_file(const struct value_names *names, uint32_t module);
 /* What of the recording is damaged or cut. */
 struct value_damage {
 	bool captures; /* captures: they end before the recorder did; captures_ended() */
-	bool meta;   /* meta.json: names and files */
-	bool events; /* events: which tasks there are, and of which processes */
+	bool meta;     /* meta.json: names and files */
+	bool events;   /* events: which tasks there are, and of which processes */
 };
 struct value_damage value_names_damage(const struct value_names *names);
 /* Says on standard error which files are gone or are not what was traced: values are still known,
