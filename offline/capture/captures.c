@@ -113,8 +113,8 @@ bool captures_may_change(const struct captures *c, uint32_t file, bool shared, i
 {
 	if (file >= c->n_files)
 		return shared;
-	/* Nobody has looked at the files at the end: the recorder was killed, or is at it. Code that
-	 * is executed is not written in place, or the program would hardly have run on. */
+	/* Nobody has looked at the files at the end: the recorder was killed, or is at it. Code
+	 * that is executed is not written in place, or the program would hardly have run on. */
 	bool unseen = !c->ended && !(prot & PROT_EXEC);
 	return c->files[file].changed || unseen ||
 	       (shared && (prot & PROT_WRITE || is_memory(c->files[file].path)));
