@@ -15,23 +15,26 @@ int families_read(const char *dir, struct families *out, struct pugmark_diag *di
 
 	if (err)
 		return err;
-	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &f.n);
-	f.at = calloc(f.n + 1, sizeof(*f.at));
+	uint32_t n_tasks;
+	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &n_tasks);
+	f.at = calloc(n_tasks + (size_t)1, sizeof(*f.at));
 	if (!f.at)
 		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
-	for (uint32_t i = 0; !err && i < f.n; i++) {
+	for (uint32_t i = 0; !err && i < n_tasks; i++) {
 		uint32_t n = 0;
 
-		for (uint32_t k = 0; k < f.n; k++)
+		if (!tasks[i].pid) /* not known */
+			continue;
+		for (uint32_t k = 0; k < n_tasks; k++)
 			n += tasks[k].pid == tasks[i].pid;
 		/* A parent comes before its children, whatever a file says: who follows parents
 		 * comes to an end. */
 		uint32_t parent = tasks[i].parent < tasks[i].number ? tasks[i].parent : 0;
-		f.at[i] = (struct family_task){.number = tasks[i].number,
-					       .parent = parent,
-					       .tid = tasks[i].tid,
-					       .pid = tasks[i].pid,
-					       .alone = n == 1};
+		f.at[f.n++] = (struct family_task){.number = tasks[i].number,
+						   .parent = parent,
+						   .tid = tasks[i].tid,
+						   .pid = tasks[i].pid,
+						   .alone = n == 1};
 	}
 	pugmark_recording_free(rec);
 	if (!err)

@@ -19,7 +19,8 @@ struct families {
 	uint32_t n;
 };
 
-/* Of the recording in @dir. 0 or -errno with @diag filled; free with families_deinit(). */
+/* Of the recording in @dir, those whose process it tells. 0 or -errno with @diag filled; free with
+ * families_deinit(). */
 int families_read(const char *dir, struct families *out, struct pugmark_diag *diag);
 void families_deinit(struct families *families);
 /* A task is not among them: it may be a thread of any. */
