@@ -102,11 +102,10 @@ static uint8_t worst_of(const uint8_t *q, size_t n)
 	return w;
 }
 
-uint8_t value_quality(const struct value_machine *m, uint64_t bits)
+static uint8_t quality_of(const struct value_machine *m, uint64_t bits)
 {
 	const struct value_known *k = &m->known;
 	uint8_t q[VALUE_BITS_USED] = {0};
-	bits &= k->inexact;
 	for (unsigned i = 0; i < 16; i++) {
 		q[i] = bits >> i & 1 ? worst_of(k->gpr[i], 8) : 0;
 		if (bits >> (VALUE_BIT_VEC + i) & 1)
@@ -121,6 +120,13 @@ uint8_t value_quality(const struct value_machine *m, uint64_t bits)
 	q[VALUE_BIT_STICKY] = bits >> VALUE_BIT_STICKY & 1 ? k->sticky : 0;
 	if (bits >> VALUE_BIT_WIDE & 1)
 		q[VALUE_BIT_WIDE] = value_wide_quality(&m->state, k);
-	uint8_t worst = worst_of(q, sizeof(q));
+	return worst_of(q, sizeof(q));
+}
+
+/* Asked of each register wherever a loop comes by, and mostly of what is exact. */
+uint8_t value_quality(const struct value_machine *m, uint64_t bits)
+{
+	uint64_t inexact = bits & m->known.inexact;
+	uint8_t worst = inexact ? quality_of(m, inexact) : VALUE_EXACT;
 	return m->memory && m->memory->on_supposition && !worst ? VALUE_ASSUMED : worst;
 }

@@ -202,11 +202,16 @@ static bool differs(const struct value_machine *m, unsigned i)
 	       !(m->known.inexact >> i & 1);
 }
 
-/* Whether rip is where the owner expects it, at another time: a loop comes by often. */
+/* Whether rip is where the owner expects it at another time, as a loop comes by often, or did once.
+ */
 static bool comes_by(struct value_machine *m)
 {
 	if (!m->expected_place || m->state.rip != m->expected)
 		return false;
+	if (!m->expects) {
+		value_expect_nothing(m);
+		return true;
+	}
 	for (unsigned i = 0; i < 16; i++)
 		if (differs(m, (m->differed + i) % 16)) {
 			m->differed = (m->differed + i) % 16;
@@ -227,7 +232,10 @@ enum value_stop value_machine_run(struct value_machine *m, uint64_t until,
 		stop = value_exec(m, until, trace);
 		if (stop == STOP_SLOW)
 			stop = step_on(m, until, trace);
-		if (stop == VALUE_STOP_PLACE && comes_by(m)) {
+		if (stop != VALUE_STOP_PLACE || !comes_by(m))
+			continue;
+		stop = VALUE_STOP_LIMIT;
+		if (m->count < until) {
 			m->resumed = m->state.rip;
 			stop = step(m, trace);
 		}

@@ -89,6 +89,7 @@ struct value_machine {
 	size_t n_places, room_places;
 	uint64_t expected;   /* one of them, of value_machine_expect(); 0: none */
 	bool expected_place; /* it is one for that reason alone */
+	bool expects;	     /* and it is expected now */
 	uint64_t expected_regs[16];
 	uint16_t expected_known;
 	uint8_t differed; /* the register that was another one the last time */
@@ -120,6 +121,8 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 void *value_arena(struct value_machine *m, size_t size);
 void value_arena_free(struct value_machine *m);
 bool value_is_place(const struct value_machine *m, uint64_t addr);
+/* What was expected last is no place any more. */
+void value_expect_nothing(struct value_machine *m);
 
 /* Appends the operations of an instruction to @ops (at most PER_INSN) and returns how many; 0: no
  * semantics. @quiet: nobody reads the flags that it writes. */

@@ -146,6 +146,8 @@ bool value_machine_stops_at(const struct value_machine *m, uint64_t addr)
 
 int value_machine_place(struct value_machine *m, uint64_t addr)
 {
+	if (addr == m->expected) /* from now on it is the owner's */
+		m->expected_place = false;
 	if (value_is_place(m, addr))
 		return 0;
 	if (2 * (m->n_places + 1) > m->room_places) {
@@ -181,24 +183,33 @@ static void no_place(struct value_machine *m, uint64_t addr)
 	}
 }
 
-int value_machine_expect(struct value_machine *m, uint64_t addr, const uint64_t regs[16],
-			 uint16_t known)
+void value_expect_nothing(struct value_machine *m)
 {
-	m->expected_known = addr ? known : 0;
-	if (addr)
-		memcpy(m->expected_regs, regs, sizeof(m->expected_regs));
-	if (addr == m->expected)
-		return 0;
 	if (m->expected_place) {
 		no_place(m, m->expected);
 		forget_translation(m, m->expected);
 	}
 	m->expected = 0;
-	m->expected_place = addr && !value_is_place(m, addr);
-	if (m->expected_place && value_machine_place(m, addr)) {
-		m->expected_place = false;
+	m->expected_place = false;
+}
+
+/* Around each call of a library nothing is expected, and then the same again. So what was expected
+ * stays a place until something else is, or until the code comes by. */
+int value_machine_expect(struct value_machine *m, uint64_t addr, const uint64_t regs[16],
+			 uint16_t known)
+{
+	m->expects = addr;
+	if (!addr)
+		return 0;
+	m->expected_known = known;
+	memcpy(m->expected_regs, regs, sizeof(m->expected_regs));
+	if (addr == m->expected)
+		return 0;
+	value_expect_nothing(m);
+	bool is_ours = !value_is_place(m, addr);
+	if (is_ours && value_machine_place(m, addr))
 		return -ENOMEM;
-	}
+	m->expected_place = is_ours;
 	m->expected = addr;
 	return 0;
 }
