@@ -98,33 +98,29 @@ claim 'that nothing is kept of the program itself is said' \
 try both --redact 0 --redact '*/secret' --redact '*/mapped'
 claim 'several at once' is "$(found both)" 'public '
 
-# It came with the environment, and lies in a frame while the task forks.
+# Of words on the stack those stay in copies of it that look like addresses.
 cat >stacked.c <<'C'
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-int main(void)
+int main(int argc, char **argv)
 {
-	char line[100];
-	strcpy(line, getenv("WORDS"));
+	volatile long words[10];
+	for (int i = 0; i < 10; i++)
+		words[i] = argc * 0x776f72647320;
 	if (!fork())
 		_exit(0);
 	wait(NULL);
-	return line[3] == '.';
+	return words[3] == 3;
 }
 C
 ${CC:-cc} -O1 -g -w -o stacked stacked.c || exit 1
-words 60 >given
 stacked() { # OUT OPTIONS...
-	WORDS=$(cat given) "$PUGMARK" record -q --level values "${@:2}" -o "$1" -- ./stacked 2>>err
-	python3 found.py "$1" given
+	"$PUGMARK" record -q --level values "${@:2}" -o "$1" -- ./stacked 2>>err
+	"$PUGMARK" raw "$1" | grep -c ' 776f72647320'
 }
-claim 'what lies on the stack is in a copy of it' is "$(stacked words)" given
-claim "but not with --no-memory '[stack]'" is "$(stacked no_words --no-memory '[stack]')" ''
+claim 'what lies on the stack is in a copy of it' test "$(stacked words)" -gt 0
+claim "but not with --no-memory '[stack]'" is "$(stacked no_words --no-memory '[stack]')" 0
 
-"$PUGMARK" values both --watch main:input >watched 2>>err
-claim 'that the kernel has written what was kept out is told' grep -qE '^1 [0-9]+ write the kernel ' watched
 "$PUGMARK" values both look >looked 2>>err
 claim 'the replay goes on to the end' is $? 0
 claim 'what is read of other files is known' is "$(sed -n '1s/.*text=[^ ]* \"\([^"]*\).*= \([0-9?~]*\)$/\1/p' looked)" "$(cat public)"

@@ -28,8 +28,7 @@ bool redaction_shows_mapped(const struct redaction *redaction, bool shown);
 /* Takes away from the record @c, whose ranges are @ranges, what must not be kept and what may have
  * been made of it. Where nothing is hidden, it stays as it is.
  *   - a system call: the bytes of a descriptor that is not @shown, those from where none leads, and
- *     what lies beside what the kernel has written; of rt_sigreturn() the registers that it gives
- * back;
+ *     what lies beside what the kernel has written; of rt_sigreturn() what registers it gives back;
  *   - control that comes in from outside, a call out that is over, the end: registers and memory;
  *   - a signal, a switch: registers but rip and rsp. */
 void redaction_apply(const struct redaction *redaction, bool shown, struct capture_range *ranges,
