@@ -149,16 +149,20 @@ func main() {
 GO
 (cd anywhere && GOCACHE=$dir/built GO111MODULE=off go build -o ../anywhere.out program.go 2>err) ||
 	skip "the program cannot be built: $(head -n 1 anywhere/err)"
-gaps=0 moves=0
+gaps=0 moves=0 runs=0 events=0
 for _ in 1 2 3; do
 	rm -rf rec
 	"$PUGMARK" record -q --ring 64 -o rec -- ./anywhere.out >out 2>err
 	claim 'it does what it does' is "$(cat out)" 'done 16'
 	"$PUGMARK" verify rec >verified 2>err
-	gaps=$((gaps + $(grep -c ' gap ' verified)))
+	found=$(grep -c '^  gap ' verified)
+	gaps=$((gaps + found)) runs=$((runs + (found > 0)))
+	events=$((events + $(sed -nE 's/^(complete|[0-9]+ gaps?): ([0-9]+) events.*/\2/p' verified)))
 	moves=$((moves + $("$PUGMARK" dump rec 2>err | grep -c ' resumed$')))
 done
 claim "goroutines come from other threads: $moves frames" [ "$moves" -gt 100 ]
-# There were 6 to 16 a run.
-claim "preempted anywhere: no gap in three runs, but for one: $gaps" [ "$gaps" -le 1 ]
+# There were 6 to 16 a run; of 32 runs beside other work none has one (docs/limits.md has what may be left:
+# where the plan has no one decision for the place at which another thread goes on, which takes two gaps).
+claim "preempted anywhere: of three runs, $events events, two have no gap" [ "$runs" -le 1 ]
+claim "and no more than one in 100,000 events: $gaps" [ $((gaps * 100000)) -le "$events" ]
 conclude
