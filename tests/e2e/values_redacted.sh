@@ -121,6 +121,8 @@ stacked() { # OUT OPTIONS...
 claim 'what lies on the stack is in a copy of it' test "$(stacked words)" -gt 0
 claim "but not with --no-memory '[stack]'" is "$(stacked no_words --no-memory '[stack]')" 0
 
+"$PUGMARK" values both --watch main:input >watched 2>>err
+claim 'that the kernel has written what was kept out is told' grep -qE '^1 [0-9]+ write the kernel ' watched
 "$PUGMARK" values both look >looked 2>>err
 claim 'the replay goes on to the end' is $? 0
 claim 'what is read of other files is known' is "$(sed -n '1s/.*text=[^ ]* \"\([^"]*\).*= \([0-9?~]*\)$/\1/p' looked)" "$(cat public)"
