@@ -474,10 +474,10 @@ for _ in $(seq 100); do
 done
 where() { grep -h Cpus_allowed: /proc/$waits/task/*/status; }
 where >before
-"$PUGMARK" record --level values --one-processor -p $waits -o three >said 2>&1 &
+"$PUGMARK" record --level values --one-processor -p $waits -o three >three.err 2>&1 &
 recorder=$!
 for _ in $(seq 200); do
-	grep -q recording said && break
+	grep -q recording three.err && break
 	sleep 0.1
 done
 where >during
@@ -485,7 +485,7 @@ kill -INT $recorder
 wait $recorder
 claim 'an attached process is recorded' is $? 0
 where >after
-claim 'and is not told by which option its threads are known' lacks 'had [0-9]+ threads' said
+claim 'and is not told by which option its threads are known' lacks 'had [0-9]+ threads' three.err
 claim 'all its threads are on one processor meanwhile' is "$(sort -u during | wc -l)" 1
 claim 'and may run where they might before' same before after
 kill $waits
