@@ -158,9 +158,9 @@ int main(void)
 C
 if ${CC:-cc} -O1 -g -w -shared -fPIC -o libchain.so chain_library.c -pthread &&
 	${CC:-cc} -O1 -g -w -o chain chain.c -L. -lchain -Wl,-rpath,"$PWD" -pthread; then
-	"$PUGMARK" record --level values -o chained -- ./chain >printed 2>said
+	"$PUGMARK" record --level values -o chained -- ./chain >printed 2>threads.err
 	claim 'the recorder says of a process with threads by which option they are known' \
-		grep -qE 'had 3 threads: .*--one-processor' said
+		grep -qE 'had 3 threads: .*--one-processor' threads.err
 	"$PUGMARK" values --task 3 chained made >noted 2>>err
 	claim 'a thread that a library has made in a thread of its own is known to its end' is $? 0
 	claim 'and begins with the argument it was given' grep -qE '^3 [0-9]+ made\(arg=0x5\)' noted
