@@ -370,9 +370,64 @@ static int end(void **state)
 	return system(command);
 }
 
+/* A struct of two members without a name, each of that struct; and one that is a base of itself, of
+ * which its table says where. */
+static const char within_itself[] =
+	".section .debug_abbrev, \"\", @progbits\n"
+	".uleb128 1, 0x11; .byte 1; .uleb128 0x13, 0x0b, 0, 0\n"	     /* unit: language */
+	".uleb128 2, 0x13; .byte 1; .uleb128 0x0b, 0x0b, 0, 0\n"	     /* struct: size */
+	".uleb128 3, 0x0d; .byte 0; .uleb128 0x49, 0x13, 0, 0\n"	     /* member: type */
+	".uleb128 4, 0x0d; .byte 0; .uleb128 0x49, 0x13, 0x38, 0x18, 0, 0\n" /* and location */
+	".byte 0\n"
+	".section .debug_info, \"\", @progbits\n"
+	"begin: .long end - after\n"
+	"after: .value 4; .long .debug_abbrev; .byte 8\n"
+	".uleb128 1; .byte 0x0c\n"
+	"type: .uleb128 2; .byte 8\n"
+	".uleb128 3; .long type - begin\n"
+	".uleb128 3; .long type - begin\n"
+	".byte 0\n"
+	"moved: .uleb128 2; .byte 8\n"
+	".uleb128 4; .long type - begin; .uleb128 1; .byte 0x30\n"
+	".byte 0\n"
+	".byte 0\n"
+	"end:\n"
+	".section .note.GNU-stack, \"\", @progbits\n";
+
+static void a_struct_that_is_within_itself(void **state)
+{
+	struct value_bytes zeros = {.place = VALUE_IN_REGISTER, .len = 8};
+	Dwarf_Die unit, type, moved;
+	char *text = NULL;
+	size_t len;
+	int fd;
+	(void)state;
+	Dwarf *dwarf = compiled("itself.S", within_itself, &fd);
+	unit = first_unit(dwarf);
+	assert_int_equal(dwarf_child(&unit, &type), 0);
+	assert_int_equal(dwarf_siblingof(&type, &moved), 0);
+	alarm(20);
+	FILE *out = open_memstream(&text, &len);
+	value_part_print(out, &(struct value_part){.type = type, .value = zeros}, NULL,
+			 VALUE_AS_JSON);
+	fclose(out);
+	alarm(0);
+	assert_true(len < 10000);
+	free(text);
+	out = open_memstream(&text, &len);
+	value_part_print(out, &(struct value_part){.type = moved, .value = zeros}, NULL,
+			 VALUE_AS_JSON);
+	fclose(out);
+	assert_string_equal(text, "{\"\":\"?\"}");
+	free(text);
+	dwarf_end(dwarf);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_struct_that_is_within_itself),
 		cmocka_unit_test(siblings_that_lead_round),
 		cmocka_unit_test(spaces_that_lead_inside),
 		cmocka_unit_test(blocks_that_lead_inside),

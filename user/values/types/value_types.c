@@ -143,15 +143,20 @@ static void print_member(struct members *m, Dwarf_Die *member, uint64_t off)
 		return; /* static */
 	if (base)
 		name = dwarf_diename(&type);
-	if (!name && m->p->form == VALUE_AS_JSON && is_aggregate(&type)) {
+	/* A virtual base is where the object's table says. */
+	bool there = !dwarf_attr(member, DW_AT_data_member_location, &attr) ||
+		     dwarf_whatform(&attr) != DW_FORM_exprloc;
+	if (there && !name && m->p->form == VALUE_AS_JSON && is_aggregate(&type) &&
+	    m->p->depth < DEPTH_MAX) {
 		/* Its members are named as those around it, and an object has each name once. */
+		m->p->n++;
+		m->p->depth++;
 		print_children(m, &type, off + at);
+		m->p->depth--;
 		return;
 	}
 	begin_member(m, name, base);
-	/* A virtual base is where the object's table says. */
-	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
-	    dwarf_whatform(&attr) == DW_FORM_exprloc)
+	if (!there)
 		print_word(m->p, "?");
 	else
 		print_type(m->p, &type, m->v, bits.n ? off : off + at, bits);
