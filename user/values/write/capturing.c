@@ -436,7 +436,9 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	    (c->thinned || kept_files_count(start_image_files(c->image)) != c->n_files ||
 	     kept_files_changed(start_image_files(c->image))))
 		table_err = write_table(c);
-	capture_writer_table_final(c->writer, table_err);
+	/* Behind what stood damaged in the ring nothing was taken. */
+	if (!c->broken)
+		capture_writer_table_final(c->writer, table_err);
 	if (lost + without_task || c->broken)
 		fprintf(words,
 			"%llu captures were lost (a larger --ring helps) and %llu were of tasks "
