@@ -35,7 +35,9 @@ static void help(void)
 	     "      --format text|json\n\n"
 	     "A value with ~ behind it is assumed, ? is one that is not known. Exit status: 0; 3 "
 	     "where a\n"
-	     "task is not known up to its end; 1 for an error, 2 for wrong usage.");
+	     "task is not known up to its end, what was recorded is damaged or cut, or nobody "
+	     "knows "
+	     "whether\n--where holds; 1 for an error, 2 for wrong usage.");
 }
 
 static const struct option options[] = {

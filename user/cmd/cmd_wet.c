@@ -64,8 +64,9 @@ static void help(void)
 	     "      --backward         with --blocks or --values: the last first\n"
 	     "      --limit N          at most so many lines (100)\n"
 	     "      --format text|json\n\n"
-	     "Exit status: 0; 3 where the recording's values end in a gap or are damaged; 1 for an "
-	     "error, 2\nfor wrong usage.");
+	     "Exit status: 0; 3 where the recording's values end in a gap or are damaged, or a "
+	     "task is "
+	     "left\nout; 1 for an error, 2 for wrong usage.");
 }
 
 static double now(void)

@@ -291,8 +291,7 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		err = print_instance(p, run, task, &found.at[i]);
 	if (!err) {
 		p->partial |= found.stop == VALUE_REPLAY_GAP;
-		if (p->known) /* else it is an error */
-			tell_unknown(p, task);
+		tell_unknown(p, task);
 		value_text_more(task, found.total - found.n, p->options->json, &p->first);
 		if (found.stop == VALUE_REPLAY_GAP)
 			value_text_gap(task, found.end, value_run_gap(run), p->options->json,
