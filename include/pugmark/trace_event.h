@@ -3,6 +3,7 @@
 #ifndef PUGMARK_TRACE_EVENT_H
 #define PUGMARK_TRACE_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum pugmark_trace_kind {
@@ -94,6 +95,8 @@ struct pugmark_trace_event {
 	uint16_t target_module; /* and of was */
 	uint8_t kind;		/* enum pugmark_trace_kind */
 	uint8_t cause;		/* enum pugmark_trace_cause; VALUE: enum pugmark_trace_value */
+	bool numbered;		/* its witness told whose stack it is (Go): that of the goroutine
+				   that the last SWITCH named */
 };
 
 #endif

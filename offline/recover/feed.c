@@ -81,7 +81,10 @@ static void feed_witness(struct parser *p, const struct pugmark_witness_event *e
 /* With whose goroutine it is. */
 static void feed_numbered(struct parser *p, const struct pugmark_witness_event *e)
 {
+	uint32_t before = p->n_out;
 	feed_witness(p, e);
+	if (e->goroutine && e->goroutine == p->goroutine && p->n_out > before)
+		p->out[p->n_out - 1].numbered = true;
 	stacks_number(p, e->goroutine);
 }
 

@@ -144,6 +144,10 @@ static void cut(struct cutting *c, const struct pugmark_trace_event *e)
 		gap(c, e);
 		return;
 	}
+	/* The thread may have come back, having gone to no other goroutine, and another thread may
+	 * have had this one meanwhile. Where none had, the two pieces are told as one. */
+	if (e->numbered && c->piece.goroutine && c->piece.n)
+		begin_piece(c, c->piece.goroutine, e->to_ns);
 	c->failed |= !line_frames_follow(&c->frames, e);
 	if (c->piece.goroutine && !c->piece.n && e->kind == PUGMARK_TRACE_ENTER &&
 	    e->cause == PUGMARK_CAUSE_RESUMED)
