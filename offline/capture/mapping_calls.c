@@ -2,12 +2,11 @@
 /* mapping_calls.c: mmap, munmap, mprotect, mremap, brk; and madvise where it forgets.
  *
  * mprotect and madvise go from mapping to mapping and may fail at one of them, with what they have
- * done so far (Linux: mprotect_fixup() in mm/mprotect.c, madvise_walk_vmas() in mm/madvise.c). With
- * ENOMEM, where nothing is mapped at some address, mprotect has done all before that, and madvise
- * all that is mapped. */
+ * done so far (Linux: mprotect_fixup() in mm/mprotect.c, madvise_walk_vmas() in mm/madvise.c).
+ * madvise has done all that is mapped if it returns ENOMEM. Nothing tells how far mprotect came: it
+ * returns ENOMEM at an address where nothing is mapped, and at a mapping that it cannot split. */
 #include "offline/capture/mapping_calls.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -21,8 +20,8 @@
 /* Whether a call that has failed may have done a part. */
 static bool is_begun(const struct capture *c)
 {
-	bool protects = c->nr == SYS_mprotect || c->nr == SYS_pkey_mprotect;
-	return (protects && c->result == -ENOMEM) || (c->nr == SYS_madvise && !(c->args[0] & 4095));
+	bool goes_on = c->nr == SYS_mprotect || c->nr == SYS_pkey_mprotect || c->nr == SYS_madvise;
+	return goes_on && !(c->args[0] & 4095);
 }
 
 static uint64_t whole_pages(uint64_t len)

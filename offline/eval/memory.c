@@ -311,19 +311,18 @@ int value_memory_map(struct value_memory *mem, const struct value_region *region
 	return err ? err : value_regions_replace(&mem->regions, at.start, at.end, &at);
 }
 
-/* Takes the bits @clear of `prot` from what is mapped there, and sets @set; up to where nothing is
- * mapped, or there as well (@holes). */
+/* Takes the bits @clear of `prot` from what is mapped there, and sets @set. */
 static int change_prot(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t clear,
-		       uint32_t set, bool holes)
+		       uint32_t set)
 {
 	for (uint64_t addr = start; addr < end;) {
 		const struct value_region *at = value_regions_next(mem->regions, addr);
-		if (at && at->start > addr && holes) {
+		if (at && at->start > addr) {
 			addr = at->start;
 			continue;
 		}
-		if (!at || at->start > addr)
-			return 0;
+		if (!at)
+			break;
 		struct value_region part = *at;
 		part.off += addr - part.start;
 		part.start = addr;
@@ -343,14 +342,15 @@ static int change_prot(struct value_memory *mem, uint64_t start, uint64_t end, u
 }
 
 int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t prot,
-			 bool holes)
+			 bool maybe)
 {
-	return change_prot(mem, start, end, VALUE_READ | VALUE_WRITE | VALUE_EXEC, prot, holes);
+	uint32_t clear = maybe ? 0 : VALUE_READ | VALUE_WRITE | VALUE_EXEC;
+	return change_prot(mem, start, end, clear, prot);
 }
 
 int value_memory_wiped_in_child(struct value_memory *mem, uint64_t start, uint64_t end, bool wiped)
 {
-	return change_prot(mem, start, end, VALUE_WIPED, wiped ? VALUE_WIPED : 0, true);
+	return change_prot(mem, start, end, VALUE_WIPED, wiped ? VALUE_WIPED : 0);
 }
 
 int value_memory_become_child(struct value_memory *mem)

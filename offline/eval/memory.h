@@ -105,10 +105,10 @@ void value_memory_deinit(struct value_memory *mem);
 /* Maps @region; what was there before is gone. Source zeros: zeros, exact. 0 or -ENOMEM. */
 int value_memory_map(struct value_memory *mem, const struct value_region *region);
 int value_memory_unmap(struct value_memory *mem, uint64_t start, uint64_t end);
-/* Changes the protection of what is mapped there and nothing else, up to where nothing is; or
- * behind that as well (@holes). 0 or -ENOMEM. */
+/* Changes the protection of what is mapped there and nothing else. @maybe: of any part of it that
+ * may be so or not, so all that was allowed stays allowed. 0 or -ENOMEM. */
 int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t prot,
-			 bool holes);
+			 bool maybe);
 /* Says whether a fork's child has zeros in [@start, @end); and that this is such a child now. */
 int value_memory_wiped_in_child(struct value_memory *mem, uint64_t start, uint64_t end, bool wiped);
 int value_memory_become_child(struct value_memory *mem);

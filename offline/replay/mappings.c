@@ -161,7 +161,7 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 	case MAP_UNMAPPED:
 		return value_memory_unmap(mem, c->map_addr, end);
 	case MAP_PROTECTED:
-		return value_memory_protect(mem, c->map_addr, end, c->map_prot & 7, !c->result);
+		return value_memory_protect(mem, c->map_addr, end, c->map_prot & 7, c->result);
 	case MAP_FORGOTTEN:
 		return forget(mem, c->map_addr, end,
 			      c->args[2] == MADV_FREE || (c->result && c->result != -ENOMEM));

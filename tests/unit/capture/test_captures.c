@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_captures.c: captures survive their code, whatever they hold; damaged ones are refused; and
- * each row of the tables of outputs can be read. */
+ * each row of the tables of outputs can be read; and which failed calls may have changed mappings.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +9,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
 #include "offline/capture/capture_code.h"
 #include "offline/capture/imports.h"
+#include "offline/capture/mapping_calls.h"
 #include "offline/capture/outputs.h"
 #include "offline/capture/syscalls.h"
 
@@ -246,6 +249,32 @@ static void test_words(void **state)
 	assert_string_equal(w[1].symbol, "optarg");
 }
 
+static void test_failed_mapping_calls(void **state)
+{
+	static const struct {
+		uint32_t nr;
+		uint64_t addr;
+		int64_t result;
+		uint8_t op;
+	} calls[] = {
+		{SYS_mprotect, 0x5000, -ENOMEM, MAP_PROTECTED},
+		{SYS_mprotect, 0x5000, -EACCES, MAP_PROTECTED}, /* at a later mapping */
+		{SYS_pkey_mprotect, 0x5000, -EPERM, MAP_PROTECTED},
+		{SYS_mprotect, 0x5008, -EINVAL, MAP_NONE},
+		{SYS_munmap, 0x5000, -ENOMEM, MAP_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		struct capture c = {.nr = calls[i].nr, .result = calls[i].result};
+
+		c.args[0] = calls[i].addr;
+		c.args[1] = 0x2000;
+		mapping_call(&c);
+		assert_int_equal(c.map_op, calls[i].op);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_failed_mapping_calls),
 	};
 
 	seed = 0x123456789abcdef;

@@ -215,8 +215,7 @@ static void protection_takes_no_doubt_away(void **state)
 	value_memory_deinit(&mem);
 }
 
-/* As mprotect() does that fails with ENOMEM, and madvise() that does. */
-static void what_is_changed_ends_at_a_hole_or_goes_on_behind_it(void **state)
+static void what_is_changed_goes_on_behind_a_hole(void **state)
 {
 	const uint64_t hole = BASE + 2 * VALUE_PAGE, behind = hole + VALUE_PAGE;
 	const struct value_region all = {.start = BASE, .end = BASE + 8 * VALUE_PAGE, .prot = 3};
@@ -229,16 +228,35 @@ static void what_is_changed_ends_at_a_hole_or_goes_on_behind_it(void **state)
 	assert_int_equal(value_memory_protect(&mem, BASE + VALUE_PAGE, end, 1, false), 0);
 	assert_int_equal(value_memory_region(&mem, BASE)->prot, 3);
 	assert_int_equal(value_memory_region(&mem, BASE + VALUE_PAGE)->prot, 1);
-	assert_int_equal(value_memory_region(&mem, behind)->prot, 3);
-	assert_int_equal(value_memory_protect(&mem, hole, end, 1, false), 0);
-	assert_int_equal(value_memory_region(&mem, behind)->prot, 3);
-	assert_int_equal(value_memory_wiped_in_child(&mem, BASE, end, true), 0);
-	assert_int_equal(value_memory_region(&mem, behind)->prot, 3 | VALUE_WIPED);
+	assert_int_equal(value_memory_region(&mem, behind)->prot, 1);
 	assert_int_equal(value_memory_region(&mem, end)->prot, 3);
-	assert_int_equal(value_memory_protect(&mem, BASE, UINT64_MAX >> 16, 5, true), 0);
+	assert_int_equal(value_memory_wiped_in_child(&mem, BASE, end, true), 0);
+	assert_int_equal(value_memory_region(&mem, behind)->prot, 1 | VALUE_WIPED);
+	assert_int_equal(value_memory_region(&mem, end)->prot, 3);
+	assert_int_equal(value_memory_protect(&mem, BASE, UINT64_MAX >> 16, 5, false), 0);
 	assert_int_equal(value_memory_region(&mem, behind)->prot, 5 | VALUE_WIPED);
 	assert_int_equal(value_memory_region(&mem, end)->prot, 5);
 	assert_null(value_memory_region(&mem, hole));
+	value_memory_deinit(&mem);
+}
+
+/* A call that has failed may have taken the permission to write, or given it. */
+static void what_may_be_protected_may_be_written(void **state)
+{
+	const uint64_t start = 0x500000, end = start + VALUE_PAGE;
+	const struct value_region region = {.start = start, .end = end, .prot = 3};
+	struct value_memory mem;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	for (int given = 0; given < 2; given++) {
+		assert_int_equal(value_memory_map(&mem, &region), 0);
+		if (given)
+			assert_int_equal(value_memory_protect(&mem, start, end, 1, false), 0);
+		assert_int_equal(quality_at(&mem, start), VALUE_EXACT);
+		assert_int_equal(value_memory_protect(&mem, start, end, given ? 3 : 1, true), 0);
+		value_memory_assume_all(&mem);
+		assert_int_equal(quality_at(&mem, start), VALUE_ASSUMED);
+	}
 	value_memory_deinit(&mem);
 }
 
@@ -249,7 +267,8 @@ int main(void)
 		cmocka_unit_test(is_as_it_was_until_a_byte_is_another),
 		cmocka_unit_test(protection_takes_no_doubt_away),
 		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
-		cmocka_unit_test(what_is_changed_ends_at_a_hole_or_goes_on_behind_it),
+		cmocka_unit_test(what_is_changed_goes_on_behind_a_hole),
+		cmocka_unit_test(what_may_be_protected_may_be_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
