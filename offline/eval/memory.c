@@ -252,6 +252,21 @@ int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len
 	return 0;
 }
 
+int value_memory_limit_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality)
+{
+	for (size_t done = 0; done < len;) {
+		size_t part = in_page(addr + done, len - done);
+		uint8_t *q;
+		int err = own_qualities(mem, addr + done, quality != VALUE_EXACT, &q);
+		if (err)
+			return err;
+		for (size_t i = 0; q && i < part; i++)
+			q[i] = q[i] > quality ? q[i] : quality;
+		done += part;
+	}
+	return 0;
+}
+
 int value_memory_write(struct value_memory *mem, uint64_t addr, const void *buf, size_t len,
 		       uint8_t quality)
 {

@@ -128,6 +128,9 @@ int value_memory_read_qualities(struct value_memory *mem, uint64_t addr, uint8_t
 int value_memory_write_qualities(struct value_memory *mem, uint64_t addr, const uint8_t *in,
 				 size_t len);
 int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality);
+/* Makes no byte better than @quality; what is worse stays so. */
+int value_memory_limit_quality(struct value_memory *mem, uint64_t addr, size_t len,
+			       uint8_t quality);
 
 /* Somebody may have written anywhere: every exact byte that may be written is assumed from now on,
  * also where that is protected later.

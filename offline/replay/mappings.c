@@ -39,7 +39,8 @@ static int forget(struct value_memory *mem, uint64_t from, uint64_t end, bool ma
 		again.end = end < at->end ? end : at->end;
 		again.source &= ~SOURCE_START;
 		if (maybe)
-			err = value_memory_set_quality(mem, from, again.end - from, VALUE_ASSUMED);
+			err = value_memory_limit_quality(mem, from, again.end - from,
+							 VALUE_ASSUMED);
 		else if (!(again.prot & VALUE_SHARED))
 			err = value_memory_map(mem, &again);
 		from = again.end;

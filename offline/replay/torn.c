@@ -91,7 +91,8 @@ static void doubt(struct value_run *run, const struct written *w)
 	if (w->more)
 		value_memory_assume_all(&run->memory);
 	for (unsigned i = 0; i < w->n; i++)
-		value_memory_set_quality(&run->memory, w->at[i].addr, w->at[i].len, VALUE_ASSUMED);
+		value_memory_limit_quality(&run->memory, w->at[i].addr, w->at[i].len,
+					   VALUE_ASSUMED);
 }
 
 /* 1: this call was left by the processor where @c says; 0: it was not; else that cannot be told. It

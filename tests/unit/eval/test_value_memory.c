@@ -260,6 +260,27 @@ static void what_may_be_protected_may_be_written(void **state)
 	value_memory_deinit(&mem);
 }
 
+/* Over the end of a page. */
+static void doubt_makes_nothing_known(void **state)
+{
+	const uint64_t start = 0x500000, last = start + VALUE_PAGE - 1;
+	const struct value_region region = {
+		.start = start, .end = start + 2 * VALUE_PAGE, .prot = 3};
+	struct value_memory mem;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(&mem, &region), 0);
+	assert_int_equal(value_memory_set_quality(&mem, last, 2, VALUE_UNKNOWN), 0);
+	assert_int_equal(value_memory_limit_quality(&mem, last - 1, 4, VALUE_ASSUMED), 0);
+	assert_int_equal(quality_at(&mem, last - 2), VALUE_EXACT);
+	assert_int_equal(quality_at(&mem, last - 1), VALUE_ASSUMED);
+	assert_int_equal(quality_at(&mem, last), VALUE_UNKNOWN);
+	assert_int_equal(quality_at(&mem, last + 1), VALUE_UNKNOWN);
+	assert_int_equal(quality_at(&mem, last + 2), VALUE_ASSUMED);
+	assert_int_equal(quality_at(&mem, last + 3), VALUE_EXACT);
+	value_memory_deinit(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,6 +290,7 @@ int main(void)
 		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
 		cmocka_unit_test(what_is_changed_goes_on_behind_a_hole),
 		cmocka_unit_test(what_may_be_protected_may_be_written),
+		cmocka_unit_test(doubt_makes_nothing_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
