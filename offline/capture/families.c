@@ -7,6 +7,49 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static int compare_pids(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The first of the @n sorted @pids that is not below @pid. */
+static uint32_t first_of(const int32_t *pids, uint32_t n, int64_t pid)
+{
+	uint32_t low = 0;
+
+	while (low < n) {
+		uint32_t mid = low + (n - low) / 2;
+
+		if (pids[mid] < pid)
+			low = mid + 1;
+		else
+			n = mid;
+	}
+	return low;
+}
+
+/* Counts the threads of each process. */
+static int count_threads(struct families *f)
+{
+	int32_t *pids = malloc((f->n + (size_t)1) * sizeof(*pids));
+
+	if (!pids)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->n; i++)
+		pids[i] = f->at[i].pid;
+	qsort(pids, f->n, sizeof(*pids), compare_pids);
+	for (uint32_t i = 0; i < f->n; i++) {
+		int64_t pid = f->at[i].pid;
+
+		f->at[i].threads = first_of(pids, f->n, pid + 1) - first_of(pids, f->n, pid);
+		f->at[i].alone = f->at[i].threads == 1;
+	}
+	free(pids);
+	return 0;
+}
+
 int families_read(const char *dir, struct families *out, struct pugmark_diag *diag)
 {
 	struct pugmark_recording *rec;
@@ -18,28 +61,24 @@ int families_read(const char *dir, struct families *out, struct pugmark_diag *di
 	uint32_t n_tasks;
 	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &n_tasks);
 	f.at = calloc(n_tasks + (size_t)1, sizeof(*f.at));
-	if (!f.at)
-		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
-	for (uint32_t i = 0; !err && i < n_tasks; i++) {
-		uint32_t n = 0;
-
+	for (uint32_t i = 0; f.at && i < n_tasks; i++) {
 		if (!tasks[i].pid) /* not known */
 			continue;
-		for (uint32_t k = 0; k < n_tasks; k++)
-			n += tasks[k].pid == tasks[i].pid;
 		/* A parent comes before its children, whatever a file says: who follows parents
 		 * comes to an end. */
 		uint32_t parent = tasks[i].parent < tasks[i].number ? tasks[i].parent : 0;
 		f.at[f.n++] = (struct family_task){.number = tasks[i].number,
 						   .parent = parent,
 						   .tid = tasks[i].tid,
-						   .pid = tasks[i].pid,
-						   .alone = n == 1};
+						   .pid = tasks[i].pid};
 	}
 	pugmark_recording_free(rec);
-	if (!err)
-		*out = f;
-	return err;
+	if (!f.at || count_threads(&f)) {
+		families_deinit(&f);
+		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	}
+	*out = f;
+	return 0;
 }
 
 void families_deinit(struct families *f)

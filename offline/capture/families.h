@@ -11,7 +11,8 @@
 struct family_task {
 	uint32_t number, parent; /* 0: none, or not known */
 	int32_t tid, pid;
-	bool alone; /* its process has no other thread that is told of */
+	uint32_t threads; /* of its process that are told of, with this one */
+	bool alone;	  /* its process has no other thread that is told of */
 };
 
 struct families {

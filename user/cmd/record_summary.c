@@ -58,15 +58,11 @@ static void tell_threads(const struct recorder_options *o)
 
 	if (o->one_processor || families_read(o->output, &families, &diag))
 		return;
-	for (uint32_t i = 0; i < families.n; i++) {
-		uint32_t n = 0;
-
-		for (uint32_t k = 0; !families.at[i].alone && k < families.n; k++)
-			n += families.at[k].pid == families.at[i].pid;
-		most = n > most ? n : most;
-	}
+	for (uint32_t i = 0; i < families.n; i++)
+		if (families.at[i].threads > most)
+			most = families.at[i].threads;
 	families_deinit(&families);
-	if (!most)
+	if (most < 2)
 		return;
 	print_name(o);
 	fprintf(stderr,
