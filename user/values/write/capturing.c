@@ -282,38 +282,50 @@ static int share_processor(struct capturing *c, pid_t pid, struct pugmark_diag *
 	return c->options->one_processor ? one_processor_begin(pid, &c->processor, diag) : 0;
 }
 
+struct attachment {
+	struct capturing *c;
+	pid_t pid, seen; /* a first thread that has ended has no memory: another is seen */
+	uint64_t stood_ns;
+	struct pugmark_diag *diag;
+};
+
+static int attach_frozen(void *ctx, const struct frozen *frozen)
+{
+	struct attachment *a = ctx;
+	struct capturing *c = a->c;
+
+	a->stood_ns = now_ns();
+	a->seen = frozen->tids[0];
+	/* What is left of another recorder would be taken for code that the process has made. */
+	clock_calls_clear(a->seen, frozen->tids, frozen->n);
+	int err = start_image_memory(c->image, a->seen, a->diag);
+	if (start_image_has_code(c->image))
+		capture_programs_code(c->programs);
+	if (!err)
+		err = write_starts(c, frozen->tids, frozen->n, a->diag);
+	if (!err)
+		note_clocks(c, a->seen, frozen);
+	if (!err)
+		err = share_processor(c, a->pid, a->diag);
+	if (!err)
+		capture_programs_enable(c->programs, true);
+	return err;
+}
+
 static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct pugmark_diag *diag)
 {
-	struct frozen frozen;
+	struct attachment a = {.c = c, .pid = pid, .diag = diag};
 	int err =
 		start_image_room(c->image, living_thread(pid), c->options->max_memory_bytes, diag);
 
 	if (err)
 		return err;
 	uint64_t before_ns = now_ns();
-	err = freeze(pid, &frozen, diag);
-	if (err)
-		return err;
-	const uint64_t stood_ns = now_ns();
-	const pid_t seen = frozen.tids[0]; /* a first thread that has ended has no memory */
-	/* What is left of another recorder would be taken for code that the process has made. */
-	clock_calls_clear(seen, frozen.tids, frozen.n);
-	err = start_image_memory(c->image, seen, diag);
-	if (start_image_has_code(c->image))
-		capture_programs_code(c->programs);
-	if (!err)
-		err = write_starts(c, frozen.tids, frozen.n, diag);
-	if (!err)
-		note_clocks(c, seen, &frozen);
-	if (!err)
-		err = share_processor(c, pid, diag);
-	if (!err)
-		capture_programs_enable(c->programs, true);
-	thaw(&frozen);
+	err = freeze(pid, attach_frozen, &a, diag);
 	*stopped_ns = now_ns() - before_ns;
 	if (err)
 		return err;
-	start_image_write(c->image, seen, stood_ns);
+	start_image_write(c->image, a.seen, a.stood_ns);
 	err = write_table(c);
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
 }

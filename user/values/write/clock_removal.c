@@ -12,22 +12,33 @@
 
 enum { TRIES = 50, PAUSE_NS = 2000000 };
 
+struct removal {
+	const struct clock_calls *calls;
+	bool busy; /* a thread stood in it */
+};
+
+static int remove_frozen(void *ctx, const struct frozen *frozen)
+{
+	struct removal *r = ctx;
+	int err = clock_calls_remove(r->calls, frozen->tids[0], frozen->tids, frozen->n);
+
+	r->busy = err == -EBUSY;
+	return err;
+}
+
 /* A thread that stands in it leaves it as soon as it runs. */
 static bool remove_from(const struct clock_calls *calls, pid_t pid)
 {
+	struct removal r = {calls, true};
 	int err = -EBUSY;
 
-	for (int i = 0; err == -EBUSY && i < TRIES; i++) {
+	for (int i = 0; r.busy && i < TRIES; i++) {
 		struct pugmark_diag diag;
-		struct frozen frozen;
 
 		if (i)
 			nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-		err = freeze(pid, &frozen, &diag);
-		if (err)
-			break;
-		err = clock_calls_remove(calls, frozen.tids[0], frozen.tids, frozen.n);
-		thaw(&frozen);
+		r.busy = false;
+		err = freeze(pid, remove_frozen, &r, &diag);
 	}
 	return !err || err == -ESRCH;
 }

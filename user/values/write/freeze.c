@@ -2,13 +2,18 @@
 /* freeze.c: see freeze.h. PTRACE_INTERRUPT stops a thread without a signal that it could see;
  * system calls that are interrupted go on by themselves. All are asked before one is waited for, so
  * that many take no longer than a few. Threads that are born meanwhile are found by looking again.
- */
+ *
+ * PTRACE_DETACH needs a thread that stands. One that is in a call that nothing interrupts does not,
+ * and would stop as soon as the call ends. The kernel lets go all that a tracer has seized when the
+ * tracer ends, and what they were asked is forgotten (Linux: exit_ptrace(), __ptrace_unlink()). So
+ * each time has a tracer of its own. */
 #include "user/values/write/freeze.h"
 
 #include "user/proc/living_thread.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +23,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { WAIT_MS = 1000, POLL_NS = 200000, LATER_MAX = 64 };
+enum { WAIT_MS = 1000, POLL_NS = 200000 };
 
 static bool is_known(const struct frozen *f, pid_t tid)
 {
@@ -125,91 +130,63 @@ static int wait_for(struct frozen *f, pid_t pid, uint32_t *stood)
 	return err;
 }
 
-/* A thread that was seized can be let go only where it stands: that is done by the next call that
- * finds it so. If none does, the kernel lets it go when this process ends. */
-static pid_t later[LATER_MAX];
-
-static void let_go_later(pid_t tid)
+static int stop_all(struct frozen *f, pid_t pid, struct pugmark_diag *diag)
 {
-	for (int i = 0; i < LATER_MAX; i++)
-		if (!later[i]) {
-			later[i] = tid;
-			return;
-		}
-}
-
-static void let_go_those(void)
-{
-	for (int i = 0; i < LATER_MAX; i++) {
-		int status;
-
-		if (!later[i])
-			continue;
-		pid_t got = waitpid(later[i], &status, __WALL | WNOHANG);
-		if (got > 0 && WIFSTOPPED(status))
-			ptrace(PTRACE_DETACH, later[i], NULL,
-			       status >> 16 == PTRACE_EVENT_STOP ? 0L : (long)WSTOPSIG(status));
-		if (got)
-			later[i] = 0;
-	}
-}
-
-/* Lets go those that were asked, of which the first @stood stand, and others by @until_ms. */
-static void let_go(struct frozen *f, pid_t pid, uint32_t stood, uint64_t until_ms)
-{
-	uint32_t n = stood;
-
-	for (uint32_t i = stood; i < f->n; i++) {
-		int err = await_stop(pid, f->tids[i], until_ms);
-
-		if (!err)
-			f->tids[n++] = f->tids[i];
-		else if (err == -EBUSY)
-			let_go_later(f->tids[i]);
-	}
-	f->n = n;
-	thaw(f);
-}
-
-int freeze(pid_t pid, struct frozen *out, struct pugmark_diag *diag)
-{
-	struct frozen f = {0};
 	uint32_t stood = 0, before;
 	int err;
 
-	let_go_those();
 	do {
 		before = stood;
-		err = ask_new(&f, pid);
-		err = err ? err : wait_for(&f, pid, &stood);
+		err = ask_new(f, pid);
+		err = err ? err : wait_for(f, pid, &stood);
 	} while (!err && stood > before);
 	if (!err && !stood)
 		err = -ESRCH;
-	if (err == -EBUSY) {
-		pid_t busy = f.tids[stood];
-
-		let_go(&f, pid, stood, 0);
-		return pugmark_diag_set(
+	if (err == -EBUSY)
+		pugmark_diag_set(
 			diag, err, NULL, PUGMARK_NO_OFFSET,
 			"process %d was not stopped for a moment: for a second thread %d has been "
 			"in a call that nothing interrupts (try again later)",
-			pid, busy);
-	}
-	if (err) {
-		let_go(&f, pid, stood, now_ms() + WAIT_MS);
-		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-					"stopping process %d for a moment: %s%s", pid,
-					strerror(-err),
-					err == -EPERM ? " (a debugger or strace may have it)" : "");
-	}
-	*out = f;
-	return 0;
+			pid, f->tids[stood]);
+	else if (err)
+		pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+				 "stopping process %d for a moment: %s%s", pid, strerror(-err),
+				 err == -EPERM ? " (a debugger or strace may have it)" : "");
+	f->n = stood;
+	return err;
 }
 
-void thaw(struct frozen *f)
+struct freezing {
+	pid_t pid;
+	frozen_fn *fn;
+	void *ctx;
+	struct pugmark_diag *diag;
+	int err;
+};
+
+static void *freeze_main(void *arg)
 {
-	for (uint32_t i = 0; i < f->n; i++)
-		ptrace(PTRACE_DETACH, f->tids[i], NULL, NULL);
-	free(f->tids);
-	*f = (struct frozen){0};
+	struct freezing *a = arg;
+	struct frozen f = {0};
+
+	a->err = stop_all(&f, a->pid, a->diag);
+	if (!a->err)
+		a->err = a->fn(a->ctx, &f);
+	for (uint32_t i = 0; i < f.n; i++)
+		ptrace(PTRACE_DETACH, f.tids[i], NULL, NULL);
+	free(f.tids);
+	return NULL;
+}
+
+int freeze(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag)
+{
+	struct freezing a = {pid, fn, ctx, diag, 0};
+	pthread_t tracer;
+	int err = pthread_create(&tracer, NULL, freeze_main, &a);
+
+	if (err)
+		return pugmark_diag_set(diag, -err, NULL, PUGMARK_NO_OFFSET,
+					"stopping process %d for a moment: %s", pid, strerror(err));
+	pthread_join(tracer, NULL);
+	return a.err;
 }

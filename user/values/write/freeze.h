@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* freeze.h: stops all threads of a running process for a moment, by ptrace: all calls are of one
- * thread. */
+/* freeze.h: stops all threads of a running process for a moment, by ptrace. */
 #ifndef USER_FREEZE_H
 #define USER_FREEZE_H
 
@@ -14,12 +13,13 @@ struct frozen {
 	uint32_t n, cap;
 };
 
-/* Returns 0, or -errno with @diag filled and nothing stopped: -EPERM (another tracer has it),
- * -EBUSY (a second after all others that were asked before it stood a thread is still in a call
- * that nothing interrupts, as a parent in vfork() is; such threads alone may then stand until the
- * next call, or until this process ends, once their calls are over). */
-int freeze(pid_t pid, struct frozen *out, struct pugmark_diag *diag);
-/* Lets them go on, and frees the list. */
-void thaw(struct frozen *frozen);
+/* Is called in the thread that may use ptrace on them. 0 or -errno. */
+typedef int frozen_fn(void *ctx, const struct frozen *frozen);
+
+/* Calls @fn while all threads of @pid stand. Returns what @fn returns, which fills @diag itself; or
+ * -errno with @diag filled and @fn not called: -EPERM (another tracer has the process), -EBUSY (a
+ * second after all others that were asked before it stood a thread is still in a call that nothing
+ * interrupts, as a parent in vfork() is). Then all go on, also a thread in such a call. */
+int freeze(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag);
 
 #endif
