@@ -455,6 +455,7 @@ static void go_back_to(struct parser *p, uint32_t i, const struct pugmark_witnes
 	if (left && left->id == id && held && p->n_aside < ASIDE_MAX) {
 		left->aside = true;
 		left->held = held;
+		trim_held(left);
 		p->n_aside++;
 	} else {
 		free(held);
