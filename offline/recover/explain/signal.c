@@ -236,6 +236,12 @@ static enum settled settle_here(struct parser *p, const struct pugmark_witness_e
 	return settled || !settle_injected(p, e, false) ? settled : SETTLED;
 }
 
+/* Whether the call that the thread is in has been reported. */
+static bool is_told(const struct parser *p)
+{
+	return p->n && p->position == AT_CALL && p->stack[p->n - 1].announced;
+}
+
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 {
 	if (pugmark_event_handler(e))
@@ -243,7 +249,8 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (p->lost)
 		return; /* the handler's own entry says enough */
 	enum settled settled = UNSETTLED;
-	bool told = p->n && p->position == AT_CALL && parser_top(p)->announced;
+	bool told = is_told(p);
+	uint32_t n = p->n, n_told = p->n_out;
 	if (p->position == LOST && parser_begin_placed(p, e)) {
 		settled = SETTLED;
 	} else if (p->position == LOST) {
@@ -255,7 +262,8 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
 	p->placed = settled != UNSETTLED;
-	if (settled && !told)
+	/* Settling may have come to another call, which it has reported then. */
+	if (settled && !(told && is_told(p) && p->n == n && p->n_out == n_told))
 		parser_note_unknown_code(p, pugmark_event_ip(e));
 	struct pugmark_witness_event entry = {.time_ns = e->time_ns}; /* as if it had a witness */
 	uint32_t func = pugmark_event_handler(e)
