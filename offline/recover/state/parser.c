@@ -43,6 +43,7 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 		.tables = tables,
 		.plans = plans,
 		.position = OUTSIDE,
+		.last_hit.site = PUGMARK_NONE,
 	};
 	p->notes = &p->own_notes;
 	parser_add_modules(p, n_modules);
@@ -89,6 +90,7 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->notes = &p->own_notes;
 	p->gaps = 0;
 	p->lost = 0;
+	p->last_hit = (struct hit){.site = PUGMARK_NONE};
 	p->placed = false;
 	p->begun = true;
 	if (parser_copy_contexts(p, parent) || (tables && !make_caches(p))) {
