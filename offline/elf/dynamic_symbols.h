@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 /* Calls @take for each symbol of @elf's .dynsym that is not local, until it says no. @name is
- * borrowed from @elf. An import has sym->st_shndx SHN_UNDEF. */
-void dynamic_symbols_each(Elf *elf, bool (*take)(void *ctx, const char *name, const GElf_Sym *sym),
-			  void *ctx);
+ * borrowed from @elf. An import has sym->st_shndx SHN_UNDEF. Returns 0 or an error as
+ * section_table(). */
+int dynamic_symbols_each(Elf *elf, bool (*take)(void *ctx, const char *name, const GElf_Sym *sym),
+			 void *ctx);
 
 #endif

@@ -71,6 +71,14 @@ int private_elf_open_parts(const char *path, struct private_elf *out)
 	return 0;
 }
 
+uint64_t private_elf_bytes(const struct private_elf *elf)
+{
+	struct stat st;
+	if (!elf->reads_fd)
+		return elf->file.len_bytes;
+	return fstat(elf->fd, &st) ? 0 : (uint64_t)st.st_size;
+}
+
 void private_elf_close(struct private_elf *elf)
 {
 	elf_end(elf->elf);

@@ -26,6 +26,8 @@ int private_elf_open_parts(const char *path, struct private_elf *out);
 int private_elf_read(int fd, struct private_elf *out);
 /* libelf on @file, which it borrows, to be ended with elf_end(); NULL: no ELF file. */
 Elf *private_elf_of(const struct private_file *file);
+/* How long the file is. */
+uint64_t private_elf_bytes(const struct private_elf *elf);
 /* Of zeros as well. */
 void private_elf_close(struct private_elf *elf);
 #define private_elf_guard __attribute__((cleanup(private_elf_close)))

@@ -5,7 +5,9 @@
  * program's own code asks for it. */
 #include "offline/link/callers_by_name.h"
 
+#include "offline/elf/dynamic_symbols.h"
 #include "offline/elf/private_elf.h"
+#include "offline/elf/section_data.h"
 #include "offline/link/constant_strings.h"
 #include "offline/link/library_search.h"
 
@@ -186,6 +188,13 @@ static bool is_run(Elf *elf)
 	return false;
 }
 
+/* Where not all texts can be read, any name may be among the others. */
+static void read_texts(struct search *s, const struct private_elf *file, enum needed_text what)
+{
+	s->found.missing |=
+		constant_strings(file, what, what == TEXT_SYMBOL ? mark_text : add_named, s) != 0;
+}
+
 static int read_file(struct search *s, const char *path, bool own)
 {
 	private_elf_guard struct private_elf file = {.elf = NULL};
@@ -198,12 +207,15 @@ static int read_file(struct search *s, const char *path, bool own)
 	s->run |= !own && is_run(elf);
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) && !s->found.failed;) {
 		GElf_Shdr sh;
+		Elf_Data *data;
 		if (!gelf_getshdr(scn, &sh) ||
 		    (sh.sh_type != SHT_DYNAMIC && sh.sh_type != SHT_DYNSYM))
 			continue;
-		Elf_Data *data = elf_getdata(scn, NULL);
+		err = section_table(elf, scn, &sh, &data);
+		if (err)
+			return err;
 		if (!data)
-			return -EBADMSG;
+			continue;
 		any = true;
 		if (sh.sh_type == SHT_DYNAMIC)
 			read_dynamic(s, elf, &sh, data, own ? s->found.program : path);
@@ -212,9 +224,9 @@ static int read_file(struct search *s, const char *path, bool own)
 	}
 	s->asked |= s->asks;
 	if (s->asks && s->exported.n)
-		constant_strings(elf, TEXT_SYMBOL, mark_text, s);
+		read_texts(s, &file, TEXT_SYMBOL);
 	if (own && s->loads && s->model->entry)
-		constant_strings(elf, TEXT_LIBRARY, add_named, s);
+		read_texts(s, &file, TEXT_LIBRARY);
 	return any || own ? 0 : -ENODATA;
 }
 
@@ -224,7 +236,7 @@ static void read_own_strings(struct search *s, const char *path)
 {
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	if (s->exported.n && !private_elf_open_parts(path, &file))
-		constant_strings(file.elf, TEXT_SYMBOL, mark_text, s);
+		read_texts(s, &file, TEXT_SYMBOL);
 }
 
 /* Follows DT_NEEDED from @path on through all that is found. */
@@ -314,33 +326,28 @@ int library_files(const char *path, const struct library_options *options, char 
 	return err;
 }
 
-static void mark_exports(const struct pugmark_model *model, Elf *elf, uint8_t *traced)
+struct traced {
+	const struct pugmark_model *model;
+	uint8_t *imports; /* one byte an import */
+};
+
+static bool mark_export(void *ctx, const char *name, const GElf_Sym *sym)
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-		GElf_Shdr sh;
-		GElf_Sym sym;
-		Elf_Data *data;
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM ||
-		    !(data = elf_getdata(scn, NULL)))
-			continue;
-		size_t n = sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
-		for (size_t i = 1; i < n && gelf_getsym(data, i, &sym); i++) {
-			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
-			if (!name || sym.st_shndx == SHN_UNDEF ||
-			    GELF_ST_BIND(sym.st_info) == STB_LOCAL)
-				continue;
-			for (uint32_t k = 0; k < model->n_imports; k++)
-				traced[k] |= !strcmp(model->imports[k].name, name);
-		}
-	}
+	const struct traced *t = ctx;
+	for (uint32_t k = 0; k < t->model->n_imports && sym->st_shndx != SHN_UNDEF; k++)
+		t->imports[k] |= !strcmp(t->model->imports[k].name, name);
+	return true;
 }
 
-void callers_by_name_mark_traced(const struct pugmark_model *model, const char *const *files,
-				 uint32_t n, uint8_t *traced)
+int callers_by_name_mark_traced(const struct pugmark_model *model, const char *const *files,
+				uint32_t n, uint8_t *traced)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	struct traced t = {.model = model, .imports = traced};
+	int err = 0;
+	for (uint32_t i = 0; i < n && err != -ENOMEM; i++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
 		if (!private_elf_open_parts(files[i], &file))
-			mark_exports(model, file.elf, traced);
+			err = dynamic_symbols_each(file.elf, mark_export, &t);
 	}
+	return err == -ENOMEM ? err : 0;
 }

@@ -24,19 +24,20 @@ struct library_options {
  * (dlopen) names in its constant data and that is found, or, where one of these or the file itself
  * asks for functions by name (dlsym), in the constant data of one that asks, or of the file.
  * Whether the library defines that name as well does not matter: the program's definition comes
- * first. Where a library cannot be found or read, every exported function is set; for a library
- * also where no program among the plugins is linked with it, or one of the other modules may ask
- * for functions by name (dlsym) or load more. Sets @bound (one byte an import of @model) for each
- * import that the file defines itself, and nobody else, if its slots are filled before its code
- * runs. What else a process loads may differ: a recorder has to look at the slots. Returns 0,
- * -ENOMEM, or -errno with @diag filled where the file itself or a plugin cannot be read. */
+ * first. Where a library cannot be found or read, or not all of such constant data, every exported
+ * function is set; for a library also where no program among the plugins is linked with it, or one
+ * of the other modules may ask for functions by name (dlsym) or load more. Sets @bound (one byte an
+ * import of @model) for each import that the file defines itself, and nobody else, if its slots are
+ * filled before its code runs. What else a process loads may differ: a recorder has to look at the
+ * slots. Returns 0, -ENOMEM, or -errno with @diag filled where the file itself or a plugin cannot
+ * be read. */
 int callers_by_name_mark(const struct pugmark_model *model, const struct library_options *options,
 			 uint8_t *entered, uint8_t *bound, struct pugmark_diag *diag);
 
 /* Sets @traced (one byte an import of @model) for each import that one of @files exports. What
- * cannot be read exports nothing. */
-void callers_by_name_mark_traced(const struct pugmark_model *model, const char *const *files,
-				 uint32_t n, uint8_t *traced);
+ * cannot be read exports nothing. Returns 0 or -ENOMEM. */
+int callers_by_name_mark_traced(const struct pugmark_model *model, const char *const *files,
+				uint32_t n, uint8_t *traced);
 /* The libraries that the program @path needs, directly or by way of others, and the plugins: those
  * that are found. Returns 0 and @n paths, which the caller frees with their array, or -errno as
  * above. */

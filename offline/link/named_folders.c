@@ -2,6 +2,8 @@
 /* named_folders.c: see named_folders.h. */
 #include "offline/link/named_folders.h"
 
+#include "offline/elf/section_data.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <gelf.h>
@@ -72,7 +74,29 @@ static void take_data(struct folder *folders, uint32_t n, const char *data, size
 	}
 }
 
-int named_folders_mark(Elf *elf, char *const *paths, uint32_t n, uint8_t *named)
+/* Marks the folders that @file's data names. */
+static int take_file(struct folder *folders, uint32_t n, const struct private_elf *file)
+{
+	uint64_t left = private_elf_bytes(file);
+	int err = 0;
+	for (Elf_Scn *scn = NULL; n && !err && (scn = elf_nextscn(file->elf, scn));) {
+		GElf_Shdr sh;
+		Elf_Data *data;
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS ||
+		    !(sh.sh_flags & SHF_ALLOC) || sh.sh_flags & SHF_EXECINSTR)
+			continue;
+		if (sh.sh_size > left)
+			return -EBADMSG;
+		left -= sh.sh_size;
+		err = section_raw(scn, &sh, &data);
+		if (!err && data)
+			take_data(folders, n, data->d_buf, data->d_size);
+	}
+	return err;
+}
+
+int named_folders_mark(const struct private_elf *file, char *const *paths, uint32_t n,
+		       uint8_t *named)
 {
 	struct folder *folders = calloc(n + 1, sizeof(*folders));
 	uint32_t kept = 0;
@@ -87,14 +111,7 @@ int named_folders_mark(Elf *elf, char *const *paths, uint32_t n, uint8_t *named)
 	for (uint32_t i = 0; i < kept; i++)
 		if (!distinct || by_name(&folders[distinct - 1], &folders[i]) != 0)
 			folders[distinct++] = folders[i];
-	for (Elf_Scn *scn = NULL; distinct && (scn = elf_nextscn(elf, scn));) {
-		GElf_Shdr sh;
-		Elf_Data *data;
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_PROGBITS &&
-		    sh.sh_flags & SHF_ALLOC && !(sh.sh_flags & SHF_EXECINSTR) &&
-		    (data = elf_rawdata(scn, NULL)) && data->d_buf)
-			take_data(folders, distinct, data->d_buf, data->d_size);
-	}
+	int err = take_file(folders, distinct, file);
 	for (uint32_t i = 0; i < n; i++) {
 		struct folder key = folder_of(paths[i]);
 		const struct folder *f = tells_something(&key) ? bsearch(&key, folders, distinct,
@@ -103,5 +120,5 @@ int named_folders_mark(Elf *elf, char *const *paths, uint32_t n, uint8_t *named)
 		named[i] = f && f->named;
 	}
 	free(folders);
-	return 0;
+	return err;
 }

@@ -72,9 +72,8 @@ static bool raises(const char *path)
 {
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	bool does = false;
-	if (!private_elf_open(path, &file))
-		dynamic_symbols_each(file.elf, take_raiser, &does);
-	return does;
+	return !private_elf_open(path, &file) &&
+	       !dynamic_symbols_each(file.elf, take_raiser, &does) && does;
 }
 
 static const struct elf_code *code_at(const struct library *lib, uint64_t addr)
@@ -223,14 +222,16 @@ static bool take_definition(void *ctx, const char *name, const GElf_Sym *sym)
 }
 
 /* Where it ends in one library, another that calls no unwinder may define the name as well, and
- * before it in the order in which names are searched. */
+ * before it in the order in which names are searched. What has symbols that cannot be read may
+ * define any. */
 static void ask_others(struct names *names, const char *const *files, uint32_t n, const bool *asked)
 {
 	for (uint32_t f = 0; f < n; f++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
 		if (!asked[f] && memchr(names->found, ENDS, names->model->n_imports) &&
-		    !private_elf_open(files[f], &file))
-			dynamic_symbols_each(file.elf, take_definition, names);
+		    !private_elf_open(files[f], &file) &&
+		    dynamic_symbols_each(file.elf, take_definition, names))
+			memset(names->found, GOES_ON, names->model->n_imports);
 	}
 }
 

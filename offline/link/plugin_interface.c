@@ -105,13 +105,16 @@ static bool take_definition(void *ctx, const char *name, const GElf_Sym *sym)
 	return wanted->n;
 }
 
-static void drop_defined(const struct names *libraries, struct names *wanted)
+/* What cannot be read defines nothing. Returns 0 or -ENOMEM. */
+static int drop_defined(const struct names *libraries, struct names *wanted)
 {
-	for (uint32_t i = 0; i < libraries->n && wanted->n; i++) {
+	int err = 0;
+	for (uint32_t i = 0; i < libraries->n && wanted->n && err != -ENOMEM; i++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
 		if (open_64(libraries->at[i], &file))
-			dynamic_symbols_each(file.elf, take_definition, wanted);
+			err = dynamic_symbols_each(file.elf, take_definition, wanted);
 	}
+	return err == -ENOMEM ? err : 0;
 }
 
 /* What the file @path is linked with. */
@@ -133,15 +136,16 @@ static int is_made_for(const char *path, const struct own *own)
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	if (!open_64(path, &file))
 		return 0;
-	dynamic_symbols_each(file.elf, take_import, &im);
+	int err = dynamic_symbols_each(file.elf, take_import, &im);
 	private_elf_close(&file);
-	if (im.calls && !im.failed) {
+	im.failed |= err == -ENOMEM;
+	if (!err && im.calls && !im.failed) {
 		sort(&im.others);
-		drop_defined(&own->libraries, &im.others);
 		list_libraries(path, &libraries);
-		drop_defined(&libraries, &im.others);
+		im.failed |= drop_defined(&own->libraries, &im.others) ||
+			     drop_defined(&libraries, &im.others);
 	}
-	int made = im.failed ? -ENOMEM : im.calls && !im.others.n;
+	int made = im.failed ? -ENOMEM : !err && im.calls && !im.others.n;
 	free_names(&libraries);
 	free_names(&im.others);
 	return made;
@@ -165,16 +169,28 @@ static bool take_loader(void *ctx, const char *name, const GElf_Sym *sym)
 }
 
 /* Whether a library that the program is linked with loads others: as libltdl and libgmodule do for
- * whoever asks them. */
+ * whoever asks them. One whose symbols cannot be read may. */
 static bool linked_with_loader(const struct names *libraries)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < libraries->n && !found; i++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
-		if (open_64(libraries->at[i], &file))
-			dynamic_symbols_each(file.elf, take_loader, &found);
+		if (open_64(libraries->at[i], &file) &&
+		    dynamic_symbols_each(file.elf, take_loader, &found))
+			found = true;
 	}
 	return found;
+}
+
+/* Sets @named for the modules in folders that @file names: any may be, where not all of its data
+ * can be read. Returns 0 or -ENOMEM. */
+static int mark_named(const struct private_elf *file, char *const *modules, uint32_t n,
+		      uint8_t *named)
+{
+	int err = named_folders_mark(file, modules, n, named);
+	if (err && err != -ENOMEM)
+		memset(named, 1, n);
+	return err == -ENOMEM ? err : 0;
 }
 
 /* Looks through the modules that @named says. */
@@ -200,20 +216,22 @@ int plugin_interface_find(const struct pugmark_model *model, const uint8_t *ente
 	*at = n;
 	if (private_elf_open_parts(model->path, &file))
 		return 0;
-	dynamic_symbols_each(file.elf, take_own, &own);
+	int err = dynamic_symbols_each(file.elf, take_own, &own);
 	if (own.free.n)
 		list_libraries(model->path, &own.libraries);
 	bool loads = own.free.n && (loads_libraries(model) || linked_with_loader(&own.libraries));
 	uint8_t *named = calloc(n + 1, 1);
-	int err = named && !own.failed ? 0 : -ENOMEM;
+	if (!named || own.failed)
+		err = -ENOMEM;
 	if (!err && loads)
-		err = named_folders_mark(file.elf, modules, n, named);
+		err = mark_named(&file, modules, n, named);
 	if (!err && loads)
 		err = look(&own, modules, named, n, at);
 	free(named);
 	free_names(&own.exported);
 	free_names(&own.free);
 	free_names(&own.libraries);
-	return err ? pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET, "out of memory")
+	return err ? pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET,
+				      "reading what it exports and names: %s", strerror(-err))
 		   : 0;
 }

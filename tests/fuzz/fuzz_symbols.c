@@ -57,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	dynamic_symbols_each(elf.elf, take_symbol, NULL);
 	for (enum needed_text what = 0; what <= 1; what++)
-		constant_strings(elf.elf, what, take_text, NULL);
-	named_folders_mark(elf.elf, folders, 1, &named);
+		constant_strings(&elf, what, take_text, NULL);
+	named_folders_mark(&elf, folders, 1, &named);
 	MUST(named <= 1);
 	private_elf_close(&elf);
 	return 0;

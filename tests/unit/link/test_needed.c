@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_needed.c: claims that of the functions that a program exports, just those are taken to be
  * entered from outside that a library on its way names: directly, by way of another library, by
- * $ORIGIN, as one that it defines itself too; and all of them where a library cannot be found. And
- * that a library's calls of its own exports are taken for direct where no other file defines them,
- * and its exports to be entered by those that name them only where all who may are known. The files
- * are made by the compiler, so what they name is known. */
+ * $ORIGIN, as one that it defines itself too; and all of them where a library cannot be found, or
+ * not all of its names be read. And that a library's calls of its own exports are taken for direct
+ * where no other file defines them, and its exports to be entered by those that name them only
+ * where all who may are known. The files are made by the compiler, so what they name is known. */
 #include <errno.h>
+#include <sys/resource.h>
 #include "tests/unit/elf/elf_helper.h"
 
+#include "offline/elf/dynamic_symbols.h"
+#include "offline/elf/private_elf.h"
 #include "offline/link/callers_by_name.h"
 #include "offline/link/module_files.h"
 #include "offline/link/plugin_interface.h"
@@ -297,6 +300,133 @@ static void damaged_library(void **state)
 	entered_deinit(&e);
 }
 
+enum { CONSTANT = SHT_NUM }; /* what changes: constant data, else sections of that type */
+
+/* Makes the headers of @dir/@name say that sections are elsewhere in the file. */
+static void move_sections(const char *dir, const char *name, uint32_t type, uint64_t offset,
+			  uint64_t bytes)
+{
+	char path[512];
+	Elf64_Ehdr eh;
+	uint32_t moved = 0;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	FILE *f = fopen(path, "r+");
+	assert_non_null(f);
+	assert_int_equal(fread(&eh, sizeof(eh), 1, f), 1);
+	for (uint32_t i = 0; i < eh.e_shnum; i++) {
+		Elf64_Shdr sh;
+		long at = (long)(eh.e_shoff + i * sizeof(sh));
+		assert_int_equal(fseek(f, at, SEEK_SET), 0);
+		assert_int_equal(fread(&sh, sizeof(sh), 1, f), 1);
+		bool constant = sh.sh_type == SHT_PROGBITS && sh.sh_flags & SHF_ALLOC &&
+				!(sh.sh_flags & (SHF_EXECINSTR | SHF_WRITE));
+		if (type == CONSTANT ? !constant : sh.sh_type != type)
+			continue;
+		sh.sh_offset = offset;
+		sh.sh_size = bytes;
+		assert_int_equal(fseek(f, at, SEEK_SET), 0);
+		assert_int_equal(fwrite(&sh, sizeof(sh), 1, f), 1);
+		moved++;
+	}
+	assert_int_equal(fclose(f), 0);
+	assert_true(moved > 0);
+}
+
+static void check_asked(const char *dir, bool all)
+{
+	struct entered e = mark_file(dir, "asked", &(struct library_options){0});
+	assert_true(is_entered(&e, "by_text"));
+	assert_int_equal(is_entered(&e, "by_nobody"), all);
+	entered_deinit(&e);
+}
+
+/* A library asks for a function by a text. Where that is not in the file, or the sections together
+ * are larger than it is, the text may be any. */
+static void texts_that_cannot_be_read(void **state)
+{
+	const char *cc = getenv("CC") ? getenv("CC") : "cc", *dir = *state;
+	write_text(dir, "asks.c",
+		   "void *dlsym(void *, const char *);\n"
+		   "int in_asks(void) { return !dlsym(0, \"by_text\"); }\n");
+	write_text(dir, "asked.c",
+		   "int by_text(void) { return 1; } int by_nobody(void) { return 2; }\n"
+		   "int in_asks(void); int main(void) { return in_asks(); }\n");
+	shell("cd %s && %s -shared -fPIC -o libasks.so asks.c && cp libasks.so sound.so && "
+	      "%s -rdynamic -o asked asked.c -L. -lasks -Wl,-rpath,'$ORIGIN'",
+	      dir, cc, cc);
+	check_asked(dir, false);
+	move_sections(dir, "libasks.so", CONSTANT, 1 << 28, 64);
+	check_asked(dir, true);
+	shell("cp %s/sound.so %s/libasks.so", dir, dir);
+	move_sections(dir, "libasks.so", CONSTANT, 0, 12000); /* each is there */
+	check_asked(dir, true);
+}
+
+/* The same where there is no memory for the texts. */
+static void texts_that_there_is_no_memory_for(void **state)
+{
+	const char *cc = getenv("CC") ? getenv("CC") : "cc", *dir = *state;
+	struct rlimit limit, before;
+	unsigned long pages;
+	if (SANITIZED) {
+		print_message("sanitizers need more memory than can be limited\n");
+		skip();
+	}
+	write_text(dir, "asks.c",
+		   "void *dlsym(void *, const char *);\n"
+		   "__attribute__((used)) static const char much[64 << 20] = {1};\n"
+		   "int in_asks(void) { return !dlsym(0, \"by_text\"); }\n");
+	write_text(dir, "asked.c",
+		   "int by_text(void) { return 1; } int by_nobody(void) { return 2; }\n"
+		   "int in_asks(void); int main(void) { return in_asks(); }\n");
+	shell("cd %s && %s -shared -fPIC -o holes.so asks.c && cp --sparse=never holes.so "
+	      "libasks.so && %s -rdynamic -o asked asked.c -L. -lasks -Wl,-rpath,'$ORIGIN'",
+	      dir, cc, cc);
+	check_asked(dir, false);
+	FILE *f = fopen("/proc/self/statm", "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu", &pages), 1);
+	fclose(f);
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	limit = before;
+	limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (32 << 20);
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	struct entered e = mark_file(dir, "asked", &(struct library_options){0});
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_true(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+}
+
+static bool count_symbol(void *ctx, const char *name, const GElf_Sym *sym)
+{
+	(void)name;
+	(void)sym;
+	++*(uint32_t *)ctx;
+	return true;
+}
+
+/* Neither symbols nor names that are not in the file are taken for none. */
+static void symbols_that_cannot_be_read(void **state)
+{
+	const char *cc = getenv("CC") ? getenv("CC") : "cc", *dir = *state;
+	static const uint32_t types[] = {SHT_NULL, SHT_DYNSYM, SHT_STRTAB};
+	write_text(dir, "own.c", "int mine(int i) { return i; }\n");
+	shell("cd %s && %s -shared -fPIC -o own.so own.c && cp own.so sound.so", dir, cc);
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		private_elf_guard struct private_elf file = {.elf = NULL};
+		char path[512];
+		uint32_t n = 0;
+		shell("cp %s/sound.so %s/own.so", dir, dir);
+		if (types[i] != SHT_NULL)
+			move_sections(dir, "own.so", types[i], 1 << 28, 48);
+		snprintf(path, sizeof(path), "%s/own.so", dir);
+		assert_int_equal(private_elf_open_parts(path, &file), 0);
+		assert_int_equal(dynamic_symbols_each(file.elf, count_symbol, &n),
+				 i ? -EBADMSG : 0);
+		assert_int_equal(n > 0, !i);
+	}
+}
+
 /* A library that calls its own exports `mine` and `yours`, and runs of it. */
 static void make_library(const char *dir)
 {
@@ -394,6 +524,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(made_to_be_loaded, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(missing_library, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(damaged_library, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(texts_that_cannot_be_read, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(texts_that_there_is_no_memory_for, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(symbols_that_cannot_be_read, scratch_setup,
+						scratch_teardown),
 		cmocka_unit_test_setup_teardown(own_calls_of_a_library, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(a_library_as_its_programs_enter_it, scratch_setup,

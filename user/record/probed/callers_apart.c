@@ -59,14 +59,15 @@ static int put_all_own(void *ctx, FILE *out, struct pugmark_diag *diag)
 {
 	struct reading *r = ctx;
 	(void)diag;
+	int err = 0;
 	r->out = out;
-	for (r->module = 0; r->module < r->n; r->module++) {
+	for (r->module = 0; r->module < r->n && err != -ENOMEM; r->module++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
 		const struct recorder_module *m = &r->modules[r->module];
 		if (m->plan && !private_elf_open(m->path, &file))
-			dynamic_symbols_each(file.elf, put_own, r);
+			err = dynamic_symbols_each(file.elf, put_own, r);
 	}
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 static bool has_own(const struct recorder_module *modules, uint32_t n)
@@ -159,19 +160,20 @@ static bool take_foreign(void *ctx, const char *name, const GElf_Sym *sym)
 static int find_inside(void *ctx, FILE *out, struct pugmark_diag *diag)
 {
 	struct search *s = ctx;
+	int err = 0;
 	(void)diag;
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < s->n && err != -ENOMEM; i++) {
 		uint32_t found = PUGMARK_NONE;
 		Elf *elf = private_elf_of(&s->files[i].file);
 		s->found = NULL;
 		if (elf)
-			dynamic_symbols_each(elf, take_foreign, s);
+			err = dynamic_symbols_each(elf, take_foreign, s);
 		if (s->found)
 			found = (uint32_t)(s->found - s->names->at);
 		elf_end(elf);
 		fwrite(&found, sizeof(found), 1, out);
 	}
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 void callers_find(const struct own_names *names, struct caller_file *files, uint32_t n)
