@@ -5,12 +5,14 @@
 #include "user/file/maps_lines.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 static int add(struct process_maps *maps, const struct process_map *map)
 {
@@ -116,14 +118,16 @@ void process_maps_stat(struct process_maps *maps, pid_t pid)
 	for (uint32_t i = 0; i < maps->n; i++) {
 		struct process_map *m = &maps->at[i];
 		char path[80];
-		struct stat st;
+		struct statx st;
 
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
 			 m->start, m->end);
-		if (!m->inode || !(m->prot & PROT_EXEC) || stat(path, &st))
+		if (!m->inode || !(m->prot & PROT_EXEC) ||
+		    statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &st) ||
+		    !(st.stx_mask & STATX_INO))
 			continue;
-		m->st_dev = st.st_dev;
-		m->st_ino = st.st_ino;
+		m->st_dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+		m->st_ino = st.stx_ino;
 	}
 }
 

@@ -33,7 +33,8 @@ int process_maps_read(struct process_maps *maps, pid_t pid);
 /* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child, and how
  * much memory there is. */
 void process_maps_look(struct process_maps *maps, pid_t pid);
-/* Finds out by /proc/PID/map_files which files those of code are. */
+/* Finds out by /proc/PID/map_files which files those of code are, without asking the server of a
+ * file system (FUSE, NFS): that may be the process itself, which stands. */
 void process_maps_stat(struct process_maps *maps, pid_t pid);
 const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr);
 void process_maps_deinit(struct process_maps *maps);
