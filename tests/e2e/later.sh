@@ -45,9 +45,10 @@ check() { # NAME: rec
 		is "$(sort -u early | grep -v '^0 0 0$')" ''
 }
 
-end_of() { # PID: some time after its library is loaded
+end_of() { # PID: some time after its library is traced
 	await grep -q libwork "/proc/$1/maps"
-	sleep 3
+	await grep -q 'was loaded, and is traced from here on' err
+	sleep 2
 	kill -TERM "$1"
 }
 
