@@ -155,9 +155,20 @@ enum outcome walker_maybe_signal(struct walker *w)
 	return out;
 }
 
+/* Whether it is at the instruction of its last event: a thread that is killed there may be one that
+ * has come back to it, or one that was behind it, which nothing tells apart. */
+static bool is_at_last_event(const struct walker *w)
+{
+	const struct walk *walk = w->walk;
+	const struct pugmark_witness_event *last =
+		walk->n_events ? &walk->events[walk->n_events - 1] : NULL;
+	return last && last->kind == PUGMARK_EVENT_WITNESS &&
+	       w->plan->sites[last->site].addr + BIAS == w->stack[w->n - 1].ip;
+}
+
 void walker_die(struct walker *w)
 {
 	uint64_t bp, sp = stack_pointer(w, &bp);
-	if (w->temper.told && !is_dead_end(w))
+	if (w->temper.told && !is_dead_end(w) && !is_at_last_event(w))
 		signal_event(w, PUGMARK_NONE, sp, bp, false);
 }
