@@ -235,7 +235,11 @@ static int read_file(struct search *s, const char *path, bool own)
 static void read_own_strings(struct search *s, const char *path)
 {
 	private_elf_guard struct private_elf file = {.elf = NULL};
-	if (s->exported.n && !private_elf_open_parts(path, &file))
+	if (!s->exported.n)
+		return;
+	if (private_elf_open_parts(path, &file))
+		s->found.missing = true;
+	else
 		read_texts(s, &file, TEXT_SYMBOL);
 }
 

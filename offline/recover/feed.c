@@ -81,10 +81,13 @@ static void feed_witness(struct parser *p, const struct pugmark_witness_event *e
 /* With whose goroutine it is. */
 static void feed_numbered(struct parser *p, const struct pugmark_witness_event *e)
 {
-	uint32_t before = p->n_out;
+	uint32_t first = p->n_out;
 	feed_witness(p, e);
-	if (e->goroutine && e->goroutine == p->goroutine && p->n_out > before)
-		p->out[p->n_out - 1].numbered = true;
+	/* What has ended in silence may have before. */
+	while (first < p->n_out && p->out[first].kind == PUGMARK_TRACE_RET)
+		first++;
+	if (e->goroutine && e->goroutine == p->goroutine && first < p->n_out)
+		p->out[first].numbered = true;
 	stacks_number(p, e->goroutine);
 }
 

@@ -243,7 +243,7 @@ static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 		if (c->order <= from || c->order > to)
 			continue;
 		/* What a neighbour has relocated in a library, for one, was written before. */
-		if (c->map_op == MAP_PROTECTED && !(c->map_prot & VALUE_WRITE))
+		if (c->map_op == MAP_PROTECTED && !c->result && !(c->map_prot & VALUE_WRITE))
 			value_memory_assume_all(&run->memory);
 		int err = value_run_map(run, c);
 		if (err == -ENOMEM)

@@ -103,7 +103,7 @@ bool value_run_told_time(const struct value_run *run)
  * call @c, which is the last record taken. */
 static void doubt_protected(struct value_run *run, const struct capture *c)
 {
-	bool protects = c->map_op == MAP_PROTECTED && !(c->map_prot & VALUE_WRITE);
+	bool protects = c->map_op == MAP_PROTECTED && !c->result && !(c->map_prot & VALUE_WRITE);
 	if (protects && (run->unseen || value_run_met_until(run, c)))
 		value_memory_assume_all(&run->memory);
 }

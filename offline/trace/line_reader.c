@@ -100,8 +100,12 @@ static bool begin_piece(struct line_reader *r)
 {
 	const struct piece *p = &r->lines->pieces.at[r->piece++];
 	bool room = true;
+	/* No other thread had it in between. */
+	bool same = p->goes_on && r->any && p->task == r->task && p->first == r->at;
 	r->at = p->first;
 	r->left = p->n;
+	if (same)
+		return true;
 	r->base = 0;
 	if (!p->goroutine)
 		return true;

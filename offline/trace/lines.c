@@ -146,11 +146,13 @@ static void cut(struct cutting *c, const struct pugmark_trace_event *e)
 	}
 	/* The thread may have come back, having gone to no other goroutine, and another thread may
 	 * have had this one meanwhile. Where none had, the two pieces are told as one. */
-	if (e->numbered && c->piece.goroutine && c->piece.n)
+	if (e->numbered && c->piece.goroutine && c->piece.n) {
 		begin_piece(c, c->piece.goroutine, e->to_ns);
+		c->piece.goes_on = true;
+	}
 	c->failed |= !line_frames_follow(&c->frames, e);
-	if (c->piece.goroutine && !c->piece.n && e->kind == PUGMARK_TRACE_ENTER &&
-	    e->cause == PUGMARK_CAUSE_RESUMED)
+	if (c->piece.goroutine && !c->piece.n && !c->piece.goes_on &&
+	    e->kind == PUGMARK_TRACE_ENTER && e->cause == PUGMARK_CAUSE_RESUMED)
 		put_frame(c, (struct line_frame){e->func, e->module});
 	else
 		store(c, e);

@@ -14,6 +14,7 @@ struct piece {
 	uint64_t begin_ns, last_ns;
 	uint64_t first, n; /* its events in the file */
 	uint32_t task;
+	bool goes_on; /* its thread had the goroutine before, and perhaps meanwhile */
 	/* What the thread knows to be open when it begins, in lines.frames: outermost first. */
 	uint32_t first_frame, n_frames;
 };

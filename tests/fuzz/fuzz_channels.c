@@ -88,7 +88,7 @@ static void write_back(const struct notes *all)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct family_task tasks[TASKS] = {
-		{1, 0, 1, 1, false}, {2, 1, 2, 1, false}, {3, 1, 3, 3, true}};
+		{1, 0, 1, 1, 2, false}, {2, 1, 2, 1, 2, false}, {3, 1, 3, 3, 1, true}};
 	const struct families families = {tasks, TASKS};
 	static struct notes all;
 	struct passages *p;

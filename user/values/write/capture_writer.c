@@ -449,7 +449,7 @@ void capture_writer_table_final(struct capture_writer *w, int err)
 		return;
 	if (err)
 		fail(w, err);
-	w->final = true;
+	w->final = !err;
 }
 
 void capture_writer_resolve(struct capture_writer *w,

@@ -449,7 +449,7 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	     kept_files_changed(start_image_files(c->image))))
 		table_err = write_table(c);
 	/* Behind what stood damaged in the ring nothing was taken. */
-	if (!c->broken)
+	if (!c->broken || table_err)
 		capture_writer_table_final(c->writer, table_err);
 	if (lost + without_task || c->broken)
 		fprintf(words,
