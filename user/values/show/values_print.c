@@ -3,6 +3,7 @@
  * look at it there, in order. */
 #include "user/values/show/values_print.h"
 
+#include "offline/base/vec.h"
 #include "user/cli/printable.h"
 #include "user/values/show/value_instances.h"
 #include "user/values/show/value_misses.h"
@@ -18,14 +19,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Instances of a task of which nobody knows whether they are what was asked for. */
+struct unknown {
+	uint32_t task;
+	uint64_t n;
+};
+
 struct printing {
 	const struct values_options *options;
 	struct value_replay *replay;
 	struct value_names *names;
 	struct value_where *where; /* NULL: all */
 	uint64_t met, known; /* instances of the place; of where the variable is known there */
-	uint64_t unknown;    /* of the task: where it is not */
-	bool first;	     /* of a JSON list */
+	VEC(struct unknown) unknown; /* that are not told yet */
+	bool first;		     /* of a JSON list */
 	bool partial;
 };
 
@@ -238,7 +245,7 @@ static void print_seen_json(const struct seen *s, bool first)
 }
 
 static int print_instance(struct printing *p, struct value_run *run, uint32_t task,
-			  const struct value_instance *i)
+			  const struct value_instance *i, uint64_t *unknown)
 {
 	struct seen s = {.at = i, .task = task};
 	enum value_holds holds;
@@ -247,7 +254,7 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 		return 0;
 	int err = look(p, run, &s, &holds);
 	p->known += holds != VALUE_HOLDS_UNKNOWN;
-	p->unknown += holds == VALUE_HOLDS_UNKNOWN;
+	*unknown += holds == VALUE_HOLDS_UNKNOWN;
 	if (!err && holds == VALUE_HOLDS && p->options->json)
 		print_seen_json(&s, p->first);
 	else if (!err && holds == VALUE_HOLDS)
@@ -257,19 +264,24 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	return err;
 }
 
-/* Of some it may be that they are what was asked for. */
-static void tell_unknown(struct printing *p, uint32_t task)
+/* Of some it may be that they are what was asked for. Where nothing is known of any, that is an
+ * error and this is not said. */
+static void tell_unknown(struct printing *p)
 {
-	if (p->unknown && p->options->json)
-		printf("%s{\"task\":%" PRIu32 ",\"where_unknown\":%" PRIu64 "}",
-		       p->first ? "" : ",\n", task, p->unknown);
-	else if (p->unknown)
-		printf("task %" PRIu32 ": %" PRIu64
-		       " more of which nobody knows whether it holds (--where)\n",
-		       task, p->unknown);
-	p->first &= !p->unknown;
-	p->partial |= p->unknown != 0;
-	p->unknown = 0;
+	for (uint32_t i = 0; p->known && i < p->unknown.n; i++) {
+		const struct unknown *u = &p->unknown.at[i];
+		if (p->options->json)
+			printf("%s{\"task\":%" PRIu32 ",\"where_unknown\":%" PRIu64 "}",
+			       p->first ? "" : ",\n", u->task, u->n);
+		else
+			printf("task %" PRIu32 ": %" PRIu64
+			       " more of which nobody knows whether it holds (--where)\n",
+			       u->task, u->n);
+		p->first = false;
+		p->partial = true;
+	}
+	if (p->known)
+		p->unknown.n = 0;
 }
 
 static int print_instances(struct printing *p, uint32_t task, const uint64_t *ips, uint32_t n_ips,
@@ -277,6 +289,7 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 {
 	struct value_instances found;
 	struct value_run *run;
+	uint64_t unknown = 0;
 	int err = value_run_new(p->replay, task, &run, diag);
 
 	if (err)
@@ -288,10 +301,12 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		err = -EIO;
 	p->met += err ? 0 : found.n;
 	for (uint64_t i = 0; !err && i < found.n; i++)
-		err = print_instance(p, run, task, &found.at[i]);
+		err = print_instance(p, run, task, &found.at[i], &unknown);
+	if (unknown && !VEC_PUSH(&p->unknown, (struct unknown){task, unknown}))
+		err = -ENOMEM;
 	if (!err) {
 		p->partial |= found.stop == VALUE_REPLAY_GAP;
-		tell_unknown(p, task);
+		tell_unknown(p);
 		value_text_more(task, found.total - found.n, p->options->json, &p->first);
 		if (found.stop == VALUE_REPLAY_GAP)
 			value_text_gap(task, found.end, value_run_gap(run), p->options->json,
@@ -380,6 +395,7 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 	}
 	if (!err)
 		err = print_each(&p, diag);
+	VEC_FREE(&p.unknown);
 	value_where_free(p.where);
 	value_names_free(p.names);
 	value_replay_free(p.replay);
