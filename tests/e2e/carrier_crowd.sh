@@ -76,5 +76,5 @@ children=400
 	>out 2>err
 claim 'of hundreds of children, all is recorded' eval '"$PUGMARK" verify rec | grep -q "^complete"'
 mib=$(sed -nE 's/.*: ([0-9.]+) MiB of memory .*/\1/p' err)
-claim 'and the memory of those that ended is used again' awk -v m="${mib:-999}" 'BEGIN { exit !(m < 40) }'
+claim 'and the memory of those that ended is used again' awk -v m="${mib:-999}" 'BEGIN { exit !(m < 60) }'
 conclude
