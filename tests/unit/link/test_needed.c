@@ -6,6 +6,7 @@
  * where no other file defines them, and its exports to be entered by those that name them only
  * where all who may are known. The files are made by the compiler, so what they name is known. */
 #include <errno.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include "tests/unit/elf/elf_helper.h"
 
@@ -382,6 +383,8 @@ static void texts_that_there_is_no_memory_for(void **state)
 	shell("cd %s && %s -shared -fPIC -o holes.so asks.c && cp --sparse=never holes.so "
 	      "libasks.so && %s -rdynamic -o asked asked.c -L. -lasks -Wl,-rpath,'$ORIGIN'",
 	      dir, cc, cc);
+	/* What is given back is given back to the kernel, whatever the environment asks for. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	check_asked(dir, false);
 	FILE *f = fopen("/proc/self/statm", "r");
 	assert_non_null(f);
