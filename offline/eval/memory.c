@@ -237,7 +237,9 @@ int value_memory_write_qualities(struct value_memory *mem, uint64_t addr, const 
 	return 0;
 }
 
-int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality)
+/* Each byte is @quality, or, with @limit, no better than that. */
+static int put_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality,
+		       bool limit)
 {
 	for (size_t done = 0; done < len;) {
 		size_t part = in_page(addr + done, len - done);
@@ -245,26 +247,23 @@ int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len
 		int err = own_qualities(mem, addr + done, quality != VALUE_EXACT, &q);
 		if (err)
 			return err;
-		if (q)
+		if (q && !limit)
 			memset(q, quality, part);
+		for (size_t i = 0; q && limit && i < part; i++)
+			q[i] = q[i] > quality ? q[i] : quality;
 		done += part;
 	}
 	return 0;
 }
 
+int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality)
+{
+	return put_quality(mem, addr, len, quality, false);
+}
+
 int value_memory_limit_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality)
 {
-	for (size_t done = 0; done < len;) {
-		size_t part = in_page(addr + done, len - done);
-		uint8_t *q;
-		int err = own_qualities(mem, addr + done, quality != VALUE_EXACT, &q);
-		if (err)
-			return err;
-		for (size_t i = 0; q && i < part; i++)
-			q[i] = q[i] > quality ? q[i] : quality;
-		done += part;
-	}
-	return 0;
+	return put_quality(mem, addr, len, quality, true);
 }
 
 int value_memory_write(struct value_memory *mem, uint64_t addr, const void *buf, size_t len,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* mappings.c: what a record says of mappings: memory that is mapped, moved, protected, wiped or
  * given back is so in the run. */
+#include "offline/eval/regions.h"
 #include "offline/replay/replay_impl.h"
 
 #include <errno.h>
@@ -12,24 +13,13 @@ static uint64_t page_up(uint64_t n)
 	return (n + VALUE_PAGE - 1) & ~(uint64_t)(VALUE_PAGE - 1);
 }
 
-/* The first mapping that ends behind @addr, or NULL. */
-static const struct value_region *mapped_from(const struct value_memory *mem, uint64_t addr)
-{
-	const struct value_region *all;
-	size_t n = value_memory_regions(mem, &all);
-	for (size_t i = 0; i < n; i++)
-		if (all[i].end > addr)
-			return &all[i];
-	return NULL;
-}
-
 /* What lies there is as its mappings say once more, but for what is shared, which stays; @maybe: or
  * as it was, until it is written. */
 static int forget(struct value_memory *mem, uint64_t from, uint64_t end, bool maybe)
 {
 	int err = 0;
 	while (!err && from < end) {
-		const struct value_region *at = mapped_from(mem, from);
+		const struct value_region *at = value_regions_next(mem->regions, from);
 		if (!at || at->start >= end)
 			break;
 		from = from < at->start ? at->start : from;
