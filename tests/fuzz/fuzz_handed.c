@@ -9,7 +9,7 @@
 #include "user/file/own_cache.h"
 #include "user/patch/placing_apart.h"
 #include "user/plan/planning.h"
-#include "user/values/write/capture_plan.h"
+#include "user/values/record/capture_plan.h"
 
 #include <errno.h>
 

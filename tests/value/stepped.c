@@ -2,8 +2,8 @@
 /* stepped.c: see stepped.h. The entry point is reached as the recorder reaches it. */
 #include "tests/value/stepped.h"
 
-#include "user/values/write/entry_trap.h"
-#include "user/values/write/hidden_vdso.h"
+#include "user/values/stop/entry_trap.h"
+#include "user/values/stop/hidden_vdso.h"
 
 #include "offline/eval/state.h"
 

@@ -3,7 +3,7 @@
 VALUE_NAMES := truth recorded hurt rerun coverage slices naive_slices served
 VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
 VALUE_SHARED := stepped followed chance
-VALUE_ENTRY := $(addprefix $(BUILD)/user/values/write/,aux_vector.o entry_trap.o hidden_vdso.o)
+VALUE_ENTRY := $(addprefix $(BUILD)/user/values/stop/,aux_vector.o entry_trap.o hidden_vdso.o)
 
 .PHONY: value-tools check-value check-value-quick check-value-truth check-value-served value-coverage check-slices check-slices-programs check-slices-quick slices-tools
 value-tools: $(VALUE_TOOLS)

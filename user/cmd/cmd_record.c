@@ -11,7 +11,7 @@
 #include "user/record/recorder.h"
 #include "user/record/turns.h"
 #include "user/sandbox/sandbox.h"
-#include "user/values/write/capture_plan.h"
+#include "user/values/record/capture_plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #include "user/record/cost/forecast.h"
 #include "user/record/probed/probed_now.h"
 #include "user/record/write/recorder_result.h"
-#include "user/values/write/capturing.h"
+#include "user/values/record/capturing.h"
 
 #include <errno.h>
 #include <poll.h>

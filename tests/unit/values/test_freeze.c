@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/values/write/freeze.h"
+#include "user/values/stop/freeze.h"
 
 static volatile long *turns;
 

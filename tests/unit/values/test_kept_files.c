@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "user/values/write/kept_files.h"
+#include "user/values/start/kept_files.h"
 
 enum { PAGE = 4096, FILES = 240, TICKS_US = 30000 };
 

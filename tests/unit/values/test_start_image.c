@@ -28,7 +28,7 @@
 
 #include "offline/capture/captures.h"
 #include "user/values/write/capture_writer.h"
-#include "user/values/write/start_image.h"
+#include "user/values/start/start_image.h"
 
 enum { PAGE = 4096, PAGES = 8, HIDDEN = 2, GUARD = 4, WIPED = 6 };
 

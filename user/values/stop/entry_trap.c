@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* entry_trap.c: see entry_trap.h. A program without a dynamic linker is at its entry point at once.
  */
-#include "user/values/write/entry_trap.h"
+#include "user/values/stop/entry_trap.h"
 
-#include "user/values/write/aux_vector.h"
+#include "user/values/stop/aux_vector.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* capturing.c: see capturing.h. One thread drains the ring, by the processor time that others
  * leave; the recorder's own stops the program and writes its start. */
-#include "user/values/write/capturing.h"
+#include "user/values/record/capturing.h"
 
 #include "user/kernel/ring.h"
 #include "user/proc/living_thread.h"
-#include "user/values/write/capture_programs.h"
+#include "user/values/record/capture_programs.h"
 #include "user/values/write/capture_writer.h"
-#include "user/values/write/clock_removal.h"
-#include "user/values/write/drain_priority.h"
-#include "user/values/write/entry_stop.h"
-#include "user/values/write/freeze.h"
-#include "user/values/write/one_processor.h"
-#include "user/values/write/processor_leaves.h"
-#include "user/values/write/start_image.h"
+#include "user/values/stop/clock_removal.h"
+#include "user/values/record/drain_priority.h"
+#include "user/values/stop/entry_stop.h"
+#include "user/values/stop/freeze.h"
+#include "user/values/stop/one_processor.h"
+#include "user/values/record/processor_leaves.h"
+#include "user/values/start/start_image.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* entry_stop.c: from the program's exec to its entry point (entry_trap.h). */
-#include "user/values/write/entry_stop.h"
+#include "user/values/stop/entry_stop.h"
 
-#include "user/values/write/entry_trap.h"
-#include "user/values/write/hidden_vdso.h"
+#include "user/values/stop/entry_trap.h"
+#include "user/values/stop/hidden_vdso.h"
 
 #include <errno.h>
 #include <signal.h>

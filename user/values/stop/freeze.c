@@ -7,7 +7,7 @@
  * and would stop as soon as the call ends. The kernel lets go all that a tracer has seized when the
  * tracer ends, and what they were asked is forgotten (Linux: exit_ptrace(), __ptrace_unlink()). So
  * each time has a tracer of its own. */
-#include "user/values/write/freeze.h"
+#include "user/values/stop/freeze.h"
 
 #include "user/proc/living_thread.h"
 

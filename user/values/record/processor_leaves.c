@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* processor_leaves.c: see processor_leaves.h. Leaves that tell of a state, of a partition of caches
  * or of one processor alone are left out. */
-#include "user/values/write/processor_leaves.h"
+#include "user/values/record/processor_leaves.h"
 
 #include <cpuid.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* kept_files.c: see kept_files.h. */
-#include "user/values/write/kept_files.h"
+#include "user/values/start/kept_files.h"
 
 #include "offline/base/vec.h"
 #include "offline/capture/capture_code.h"

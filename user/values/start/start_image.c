@@ -2,13 +2,13 @@
 /* start_image.c: see start_image.h. By /proc/PID/maps. Of private memory only those pages are
  * written that are not the file's any more (own_pages.h); what is the file's is kept once, by file
  * (kept_files.h). */
-#include "user/values/write/start_image.h"
+#include "user/values/start/start_image.h"
 
 #include "offline/base/open_regular.h"
 #include "offline/elf/private_elf.h"
-#include "user/values/write/kept_out.h"
-#include "user/values/write/own_pages.h"
-#include "user/values/write/process_maps.h"
+#include "user/values/start/kept_out.h"
+#include "user/values/start/own_pages.h"
+#include "user/values/start/process_maps.h"
 
 #include <elf.h>
 #include <errno.h>

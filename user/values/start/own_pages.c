@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* own_pages.c: see own_pages.h. */
-#include "user/values/write/own_pages.h"
+#include "user/values/start/own_pages.h"
 
 #include "offline/capture/capture_code.h"
 

@@ -4,7 +4,7 @@
  *   rests  ── the kernel wakes, or 1/8 of the ring waits, or it is not allowed ──>  hurries
  *   rests  <── none of these in a second's looks ─────────────────────────────────  hurries
  */
-#include "user/values/write/drain_priority.h"
+#include "user/values/record/drain_priority.h"
 
 #include "user/kernel/idle_thread.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* process_maps.c: see process_maps.h. */
-#include "user/values/write/process_maps.h"
+#include "user/values/start/process_maps.h"
 
 #include "user/file/maps_lines.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* clock_removal.c: see clock_removal.h. */
-#include "user/values/write/clock_removal.h"
+#include "user/values/stop/clock_removal.h"
 
-#include "user/values/write/freeze.h"
+#include "user/values/stop/freeze.h"
 #include "user/proc/living_thread.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 /* one_processor.c: see one_processor.h. A thread that was begun meanwhile gets what its process'
  * first thread had. Children are found by their parents as long as these live; what is recorded is
  * known to who records it. */
-#include "user/values/write/one_processor.h"
+#include "user/values/stop/one_processor.h"
 
 #include <dirent.h>
 #include <errno.h>

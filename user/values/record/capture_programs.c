@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* capture_programs.c: see capture_programs.h. */
-#include "user/values/write/capture_programs.h"
+#include "user/values/record/capture_programs.h"
 
 #include "user/kernel/probes.h"
 

@@ -6,7 +6,7 @@
 
 #include "offline/base/varint.h"
 #include "user/values/write/capture_writer.h"
-#include "user/values/write/process_maps.h"
+#include "user/values/start/process_maps.h"
 
 struct page_run {
 	uint64_t addr, bytes;

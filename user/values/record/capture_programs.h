@@ -7,7 +7,7 @@
 
 #include "user/file/text_span.h"
 #include "user/kernel/record_options.h"
-#include "user/values/write/capture_plan.h"
+#include "user/values/record/capture_plan.h"
 
 struct capture_programs;
 

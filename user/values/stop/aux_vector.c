@@ -4,7 +4,7 @@
  *   argc | argv[0] ... NULL | envp[0] ... NULL | type, value | type, value | ... | AT_NULL
  *
  * (System V ABI for x86-64, 3.4.1). */
-#include "user/values/write/aux_vector.h"
+#include "user/values/stop/aux_vector.h"
 
 #include <elf.h>
 #include <errno.h>

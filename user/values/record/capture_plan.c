@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* capture_plan.c: see capture_plan.h. */
-#include "user/values/write/capture_plan.h"
+#include "user/values/record/capture_plan.h"
 
 #include "user/kernel/site_bytes.h"
 #include "user/sandbox/sandbox.h"

@@ -5,7 +5,7 @@
 #define USER_START_IMAGE_H
 
 #include "user/values/write/capture_writer.h"
-#include "user/values/write/kept_files.h"
+#include "user/values/start/kept_files.h"
 
 #include <jansson.h>
 

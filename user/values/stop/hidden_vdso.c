@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* hidden_vdso.c: the entry of the auxiliary vector whose type is AT_SYSINFO_EHDR becomes one to
  * ignore. */
-#include "user/values/write/hidden_vdso.h"
+#include "user/values/stop/hidden_vdso.h"
 
-#include "user/values/write/aux_vector.h"
+#include "user/values/stop/aux_vector.h"
 
 #include <elf.h>
 #include <errno.h>

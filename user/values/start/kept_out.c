@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* kept_out.c: see kept_out.h. */
-#include "user/values/write/kept_out.h"
+#include "user/values/start/kept_out.h"
 
 #include <fnmatch.h>
 #include <limits.h>
