@@ -268,3 +268,8 @@ const char *private_file_why(int err)
 	       : err == -EFBIG ? "too large"
 			       : open_regular_why(err);
 }
+
+bool private_file_unknown(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EIO;
+}

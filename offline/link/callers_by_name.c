@@ -348,10 +348,11 @@ int callers_by_name_mark_traced(const struct pugmark_model *model, const char *c
 {
 	struct traced t = {.model = model, .imports = traced};
 	int err = 0;
-	for (uint32_t i = 0; i < n && err != -ENOMEM; i++) {
+	for (uint32_t i = 0; i < n && !private_file_unknown(err); i++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
-		if (!private_elf_open_parts(files[i], &file))
+		err = private_elf_open_parts(files[i], &file);
+		if (!err)
 			err = dynamic_symbols_each(file.elf, mark_export, &t);
 	}
-	return err == -ENOMEM ? err : 0;
+	return private_file_unknown(err) ? err : 0;
 }

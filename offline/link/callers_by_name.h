@@ -35,7 +35,8 @@ int callers_by_name_mark(const struct pugmark_model *model, const struct library
 			 uint8_t *entered, uint8_t *bound, struct pugmark_diag *diag);
 
 /* Sets @traced (one byte an import of @model) for each import that one of @files exports. What
- * cannot be read exports nothing. Returns 0 or -ENOMEM. */
+ * is no ELF file exports nothing. Returns 0, or -errno where that is unknown
+ * (private_file_unknown()). */
 int callers_by_name_mark_traced(const struct pugmark_model *model, const char *const *files,
 				uint32_t n, uint8_t *traced);
 /* The libraries that the program @path needs, directly or by way of others, and the plugins: those

@@ -221,18 +221,23 @@ static bool take_definition(void *ctx, const char *name, const GElf_Sym *sym)
 	return true;
 }
 
+static bool may_define_any(struct names *names, const char *path)
+{
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	int err = private_elf_open(path, &file);
+	return err ? private_file_unknown(err)
+		   : dynamic_symbols_each(file.elf, take_definition, names) != 0;
+}
+
 /* Where it ends in one library, another that calls no unwinder may define the name as well, and
  * before it in the order in which names are searched. What has symbols that cannot be read may
  * define any. */
 static void ask_others(struct names *names, const char *const *files, uint32_t n, const bool *asked)
 {
-	for (uint32_t f = 0; f < n; f++) {
-		private_elf_guard struct private_elf file = {.elf = NULL};
+	for (uint32_t f = 0; f < n; f++)
 		if (!asked[f] && memchr(names->found, ENDS, names->model->n_imports) &&
-		    !private_elf_open(files[f], &file) &&
-		    dynamic_symbols_each(file.elf, take_definition, names))
+		    may_define_any(names, files[f]))
 			memset(names->found, GOES_ON, names->model->n_imports);
-	}
 }
 
 static int ask(struct names *names, const char *path)

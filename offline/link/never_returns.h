@@ -9,7 +9,8 @@
 
 /* Sets @never (one byte an import of @model) for each import that one of @files defines and that
  * returns in none of those that define it: one that does not call the unwinder is taken to return.
- * What cannot be opened defines nothing; what has symbols that cannot be read may define any.
+ * What is no ELF file defines nothing; what cannot be read, or has symbols that cannot be, may
+ * define any.
  * Returns 0 or -ENOMEM. */
 int never_returns_mark(const struct pugmark_model *model, const char *const *files, uint32_t n,
 		       uint8_t *never);

@@ -27,9 +27,14 @@ static char **find(const struct names *names, const char *name)
 	return names->n ? bsearch(&name, names->at, names->n, sizeof(*names->at), by_text) : NULL;
 }
 
-static bool open_64(const char *path, struct private_elf *out)
+/* 1 and the file is open; 0: it is none of this machine's; or -errno: nobody knows
+ * (private_file_unknown()). */
+static int open_64(const char *path, struct private_elf *out)
 {
-	return !private_elf_open_parts(path, out) && gelf_getclass(out->elf) == ELFCLASS64;
+	int err = private_elf_open_parts(path, out);
+	if (err)
+		return private_file_unknown(err) ? err : 0;
+	return gelf_getclass(out->elf) == ELFCLASS64;
 }
 
 struct own {
@@ -105,47 +110,57 @@ static bool take_definition(void *ctx, const char *name, const GElf_Sym *sym)
 	return wanted->n;
 }
 
-/* What cannot be read defines nothing. Returns 0 or -ENOMEM. */
+/* What is no library, or has symbols that cannot be read, defines nothing. Returns 0 or -errno as
+ * open_64(). */
 static int drop_defined(const struct names *libraries, struct names *wanted)
 {
 	int err = 0;
-	for (uint32_t i = 0; i < libraries->n && wanted->n && err != -ENOMEM; i++) {
+	for (uint32_t i = 0; i < libraries->n && wanted->n && !private_file_unknown(err); i++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
-		if (open_64(libraries->at[i], &file))
+		err = open_64(libraries->at[i], &file);
+		if (err > 0)
 			err = dynamic_symbols_each(file.elf, take_definition, wanted);
 	}
-	return err == -ENOMEM ? err : 0;
+	return private_file_unknown(err) ? err : 0;
 }
 
-/* What the file @path is linked with. */
-static void list_libraries(const char *path, struct names *out)
+/* What the file @path is linked with; nothing where that cannot be told. Returns 0 or -errno as
+ * open_64(). */
+static int list_libraries(const char *path, struct names *out)
 {
 	struct library_options options = {.origin = path};
 	struct pugmark_diag diag;
-	if (!library_files(path, &options, &out->at, &out->n, &diag))
+	int err = library_files(path, &options, &out->at, &out->n, &diag);
+	if (!err)
 		out->max = out->n;
+	return private_file_unknown(err) ? err : 0;
 }
 
 /* Whether the module @path calls a free function, and finds all else that it imports in the
  * program, and what that and the module are linked with: it is made for this program, and not for
- * another that has a function of the same name. -ENOMEM. */
+ * another that has a function of the same name; or -errno as open_64(). */
 static int is_made_for(const char *path, const struct own *own)
 {
 	struct imports im = {.own = own};
 	struct names libraries = {0};
 	private_elf_guard struct private_elf file = {.elf = NULL};
-	if (!open_64(path, &file))
-		return 0;
+	int opened = open_64(path, &file);
+	if (opened <= 0)
+		return opened;
 	int err = dynamic_symbols_each(file.elf, take_import, &im);
 	private_elf_close(&file);
-	im.failed |= err == -ENOMEM;
-	if (!err && im.calls && !im.failed) {
+	if (im.failed)
+		err = -ENOMEM;
+	bool calls = !err && im.calls;
+	if (calls) {
 		sort(&im.others);
-		list_libraries(path, &libraries);
-		im.failed |= drop_defined(&own->libraries, &im.others) ||
-			     drop_defined(&libraries, &im.others);
+		err = list_libraries(path, &libraries);
 	}
-	int made = im.failed ? -ENOMEM : !err && im.calls && !im.others.n;
+	if (calls && !err)
+		err = drop_defined(&own->libraries, &im.others);
+	if (calls && !err)
+		err = drop_defined(&libraries, &im.others);
+	int made = private_file_unknown(err) ? err : calls && !im.others.n;
 	free_names(&libraries);
 	free_names(&im.others);
 	return made;
@@ -169,14 +184,14 @@ static bool take_loader(void *ctx, const char *name, const GElf_Sym *sym)
 }
 
 /* Whether a library that the program is linked with loads others: as libltdl and libgmodule do for
- * whoever asks them. One whose symbols cannot be read may. */
+ * whoever asks them. One that cannot be read, or whose symbols cannot be, may. */
 static bool linked_with_loader(const struct names *libraries)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < libraries->n && !found; i++) {
 		private_elf_guard struct private_elf file = {.elf = NULL};
-		if (open_64(libraries->at[i], &file) &&
-		    dynamic_symbols_each(file.elf, take_loader, &found))
+		int opened = open_64(libraries->at[i], &file);
+		if (opened < 0 || (opened && dynamic_symbols_each(file.elf, take_loader, &found)))
 			found = true;
 	}
 	return found;
@@ -214,12 +229,15 @@ int plugin_interface_find(const struct pugmark_model *model, const uint8_t *ente
 	struct own own = {.model = model, .entered = entered};
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	*at = n;
-	if (private_elf_open_parts(model->path, &file))
+	int err = private_elf_open_parts(model->path, &file);
+	if (err && !private_file_unknown(err))
 		return 0;
-	int err = dynamic_symbols_each(file.elf, take_own, &own);
-	if (own.free.n)
-		list_libraries(model->path, &own.libraries);
-	bool loads = own.free.n && (loads_libraries(model) || linked_with_loader(&own.libraries));
+	if (!err)
+		err = dynamic_symbols_each(file.elf, take_own, &own);
+	if (!err && own.free.n)
+		err = list_libraries(model->path, &own.libraries);
+	bool loads = !err && own.free.n &&
+		     (loads_libraries(model) || linked_with_loader(&own.libraries));
 	uint8_t *named = calloc(n + 1, 1);
 	if (!named || own.failed)
 		err = -ENOMEM;

@@ -10,8 +10,9 @@
 /* Looks for the first of the files @modules that is made for @model: it calls, by name, an exported
  * function of @model which is not in @entered (one byte a function), all else that it imports is
  * in @model or in what the two are linked with, and the name of its folder is in @model's data.
- * None is found where neither @model nor what it is linked with loads libraries. What cannot be
- * read is made for nobody. Returns 0 and in *@at its index, @n if there is none; or -errno with
+ * None is found where neither @model nor what it is linked with loads libraries. What is no
+ * ELF file, or has symbols that cannot be read, is made for nobody. Returns 0 and in *@at its
+ * index, @n if there is none; or -errno with
  * @diag filled. */
 int plugin_interface_find(const struct pugmark_model *model, const uint8_t *entered,
 			  char *const *modules, uint32_t n, uint32_t *at,

@@ -94,8 +94,9 @@ static int open_model(struct planner *p)
 	p->never = calloc(p->model->n_imports + 1, 1);
 	if (!p->entered || !p->traced || !p->bound || !p->never)
 		return failed(p, -ENOMEM);
-	if (callers_by_name_mark_traced(p->model, o->traced, o->n_traced, p->traced))
-		return failed(p, -ENOMEM);
+	err = callers_by_name_mark_traced(p->model, o->traced, o->n_traced, p->traced);
+	if (err)
+		return failed(p, err);
 	err = plan_entered_mark(p->model, o, p->modules, p->entered, p->bound, &p->out->plugin,
 				p->diag);
 	if (!err && plan_never_mark(p->model, o, p->modules, p->never))

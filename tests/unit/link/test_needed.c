@@ -400,6 +400,39 @@ static void texts_that_there_is_no_memory_for(void **state)
 	entered_deinit(&e);
 }
 
+/* What a library exports is not known while no descriptor is left: that is no answer. */
+static void files_that_no_descriptor_is_left_for(void **state)
+{
+	const char *dir = *state;
+	struct rlimit limit, before;
+	struct pugmark_diag diag = {0};
+	uint8_t traced[64] = {0}, entered[64] = {0};
+	uint32_t at;
+	make_files(dir);
+	char library[512];
+	snprintf(library, sizeof(library), "%s/near/liba.so", dir);
+	const char *files[] = {library};
+	char *modules[] = {library};
+	struct entered e = mark(dir, &(struct library_options){0});
+	const struct pugmark_model *m = e.model;
+	assert_true(m->n_imports < 64 && m->n_funcs < 64);
+	int lowest = dup(0);
+	assert_true(lowest >= 0);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = (rlim_t)lowest;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	int by_name = callers_by_name_mark_traced(m, files, 1, traced);
+	int interface = plugin_interface_find(m, entered, modules, 1, &at, &diag);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(by_name, -EMFILE);
+	assert_int_equal(interface, -EMFILE);
+	assert_int_equal(callers_by_name_mark_traced(m, files, 1, traced), 0);
+	assert_non_null(memchr(traced, 1, m->n_imports));
+	entered_deinit(&e);
+}
+
 static bool count_symbol(void *ctx, const char *name, const GElf_Sym *sym)
 {
 	(void)name;
@@ -530,6 +563,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(texts_that_cannot_be_read, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(texts_that_there_is_no_memory_for, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(files_that_no_descriptor_is_left_for, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(symbols_that_cannot_be_read, scratch_setup,
 						scratch_teardown),
