@@ -17,15 +17,6 @@ typedef void value_stub_fn(struct value_state *state, void *buffer);
 /* Where stubs are kept: pages that are never writable and executable at once. */
 struct value_stubs;
 
-/* Which extensions of the instruction set this processor has (a stub needs them). */
-struct value_processor {
-	bool avx, avx2, fma, bmi1, bmi2, lzcnt, popcnt, adx, aes, sha, pclmul, f16c, movbe, sse42,
-		ssse3;
-	/* Of AVX-512 what all processors with it have since Skylake (F, BW, DQ, VL, CD), and more.
-	 */
-	bool avx512, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq;
-};
-
 struct value_stubs *value_stubs_new(void); /* NULL: no memory */
 void value_stubs_free(struct value_stubs *stubs);
 
