@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* build.c: follows the trace of a replay block by block, with who wrote each byte last. What
  * crosses the boundary comes between blocks. */
-#include "offline/base/search.h"
 #include "offline/dep/build_impl.h"
 #include "offline/dep/flows.h"
 
@@ -10,86 +9,16 @@
 
 enum { BLOCKS = 1 << 15, VALUES = 1 << 18, SYS_RT_SIGRETURN = 15 };
 
-/* --- definitions ----------------------------------------------------------------------------- */
-
-/* The word of a load of bytes with these definitions. */
-static uint32_t word_of(struct dep_build *b, const uint32_t *defs, uint64_t len)
-{
-	struct dep_words *many = &b->trace.many;
-	uint64_t first = many->n;
-	if (first + len >= DEP_LOAD_MANY || !dep_words_room(many, len + 1)) {
-		b->no_memory = true;
-		return 0;
-	}
-	many->n++;
-	for (uint64_t i = 0; i < len; i++) {
-		bool known = !defs[i];
-		for (uint64_t k = first + 1; k < many->n && !known; k++)
-			known = many->at[k] == defs[i];
-		if (!known)
-			many->at[many->n++] = defs[i];
-	}
-	if (many->n <= first + 2) {
-		uint32_t one = many->n == first + 2 ? many->at[first + 1] : 0;
-		many->n = first;
-		return one;
-	}
-	many->at[first] = many->n - first - 1;
-	return DEP_LOAD_MANY | (uint32_t)first;
-}
-
-/* The load whose word comes next has read what may be others'. */
-static void note_foreign(struct dep_build *b, uint64_t addr, uint64_t len)
-{
-	struct dep_trace *t = &b->trace;
-	if (t->n_foreign == t->room_foreign) {
-		uint64_t room = 2 * t->room_foreign + 64;
-		struct dep_foreign *foreign = large_realloc(t->foreign, room * sizeof(*foreign));
-		if (!foreign) {
-			b->no_memory = true;
-			return;
-		}
-		t->foreign = foreign;
-		t->room_foreign = room;
-	}
-	t->foreign[t->n_foreign++] = (struct dep_foreign){t->loads.n, addr, (uint32_t)len};
-}
-
-enum { LOAD_BYTES = 64 };
-
-/* The word of a load whose bytes have not all the same definition. */
-static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
-{
-	uint32_t defs[LOAD_BYTES], *all = len <= LOAD_BYTES ? defs : NULL;
-	bool foreign = false;
-	if (!all)
-		all = malloc(len * sizeof(*all));
-	if (!all) {
-		b->no_memory = true;
-		return 0;
-	}
-	for (uint64_t i = 0; i < len; i++) {
-		all[i] = dep_def_at(b, addr + i);
-		foreign |= all[i] && all[i] == b->others;
-	}
-	if (foreign)
-		note_foreign(b, addr, len);
-	uint32_t word = word_of(b, all, len);
-	if (all != defs)
-		free(all);
-	return word;
-}
-
 static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t len)
 {
 	uint64_t off = addr % SHADOW_PAGE;
 	if (off + len > SHADOW_PAGE || b->others)
-		return several(b, addr, len);
+		return dep_load_several(b, addr, len);
 	const uint32_t *at = shadow_find(&b->shadow, addr / SHADOW_PAGE, false) + off;
 	bool same = len == 8   ? shadow_same_8(at)
 		    : len == 4 ? shadow_same_4(at)
 			       : shadow_same(at, len);
-	return same && (*at || !b->trace.n_born) ? *at : several(b, addr, len);
+	return same && (*at || !b->trace.n_born) ? *at : dep_load_several(b, addr, len);
 }
 
 /* --- blocks ---------------------------------------------------------------------------------- */
@@ -527,48 +456,6 @@ void dep_build_written(const struct dep_build *b,
 uint32_t dep_build_own_def(struct dep_build *b, uint64_t addr)
 {
 	return shadow_get(&b->shadow, addr);
-}
-
-/* --- reading --------------------------------------------------------------------------------- */
-
-const struct dep_mark *dep_trace_mark(const struct dep_trace *t, uint64_t count)
-{
-	uint64_t behind = SEARCH_FIRST_NOT(0, t->n_marks, i, t->marks[i].count <= count);
-	return behind ? &t->marks[behind - 1] : NULL;
-}
-
-struct dep_units dep_event_reads(const struct dep_event *e)
-{
-	static const uint8_t args[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, VALUE_RCX, 8, 9};
-	struct dep_units u = {{0}};
-	for (unsigned i = 0; i < DEP_ARGS; i++)
-		if (e->regs >> i & 1)
-			u.w[DEP_WORD_GPR] |= (uint64_t)15 << 4 * args[i];
-	for (unsigned i = 0; i < 8; i++)
-		if (e->regs >> (8 + i) & 1)
-			u.w[DEP_WORD_VEC] |= (uint64_t)7 << 4 * i;
-	return u;
-}
-
-struct dep_units dep_event_writes(const struct dep_event *e)
-{
-	static const uint8_t kept[] = {VALUE_RBX, VALUE_RSP, VALUE_RBP, 12, 13, 14, 15};
-	const struct dep_units all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX}};
-	struct dep_units call = {{UINT64_MAX, UINT64_MAX, 0x3f}};
-	for (unsigned i = 0; i < sizeof(kept); i++)
-		call.w[DEP_WORD_GPR] &= ~((uint64_t)15 << 4 * kept[i]);
-	switch (e->kind) {
-	case DEP_CALL:
-		return call;
-	case DEP_ENTER:
-		return all;
-	case DEP_KERNEL:
-		if (e->flags & DEP_SETS_RAX)
-			return dep_units_gpr(VALUE_RAX, 0, 8);
-		/* fallthrough */
-	default:
-		return (struct dep_units){{0}};
-	}
 }
 
 bool dep_build_open_call(const struct dep_build *b, struct dep_units *units, const uint32_t **defs,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* build_impl.h: what the files of the builder share. events.c adds to the trace; build.c
- * follows the replay; calls.c knows what imported functions do (flows.def); streams.c what was read
- * and written of each file descriptor, moved.c by which system calls; born.c what a forked process
- * begins with; format.c the arguments of printf() and its like. */
+/* build_impl.h: what the files of the builder share. events.c adds to the trace, loads.c loads of
+ * several writers; build.c follows the replay; calls.c knows what imported functions do
+ * (flows.def); streams.c what was read and written of each file descriptor, moved.c by which system
+ * calls; born.c what a forked process begins with; format.c the arguments of printf() and its like.
+ */
 #ifndef OFFLINE_DEP_BUILD_IMPL_H
 #define OFFLINE_DEP_BUILD_IMPL_H
 
@@ -150,6 +151,9 @@ void dep_copy_defs(struct dep_build *b, struct dep_event *e, uint64_t addr, cons
 		   uint64_t n);
 /* Makes @n further definitions of the last event @e. Returns the first. */
 uint32_t dep_more_defs(struct dep_build *b, struct dep_event *e, uint32_t n);
+
+/* loads.c: the word of a load whose bytes have not all the same definition. */
+uint32_t dep_load_several(struct dep_build *b, uint64_t addr, uint64_t len);
 
 /* calls.c */
 void dep_call_begins(struct dep_build *b, const char *name);
