@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs python3 objcopy ${CC:-cc}
+needs python3 objcopy protoc ${CC:-cc}
 work_in_own_folder
 
 # ESC, C1 as a byte and as a character, an override, no UTF-8, quotes, a tag, a command, a line feed.
@@ -177,10 +177,21 @@ for format in text json; do
 	all $format check --format $format --model model.json "$rec"
 	all $format check --format $format --model model.json values
 done
+# The texts of the file `exported` in place of it, a line each: its numbers are any bytes.
+texts_of_perfetto() {
+	protoc --proto_path="$tests/support" --decode=Trace "$tests/support/perfetto.proto" <exported >decoded &&
+		python3 - <<'EOF' >exported
+import codecs, re, sys
+for text in re.findall(rb'"((?:[^"\\]|\\.)*)"', open("decoded", "rb").read()):
+    sys.stdout.buffer.write(codecs.escape_decode(text)[0] + b"\n")
+EOF
+	claim 'perfetto: its texts are read' grep -q outer exported
+}
 for format in perfetto:binary chrome:json speedscope:json folded:text pprof:binary callgrind:text sqlite:binary; do
 	rm -f exported
 	claim "export ${format%:*}" "$PUGMARK" export --format "${format%:*}" -o exported "$rec"
 	[ "${format%:*}" != pprof ] || { gzip -dc exported >plain && mv plain exported; } # packed bytes are any
+	[ "${format%:*}" != perfetto ] || texts_of_perfetto
 	claim "export ${format%:*}: no such byte" printed "${format#*:}" exported
 done
 claim 'export parquet' "$PUGMARK" export --format parquet -o exported.parquet "$rec"
@@ -217,6 +228,7 @@ all html report --html --request outer -o - told
 for format in perfetto:binary chrome:json sqlite:binary; do
 	rm -f exported
 	claim "arguments: export ${format%:*}" "$PUGMARK" export --format "${format%:*}" -o exported told
+	[ "${format%:*}" != perfetto ] || texts_of_perfetto
 	claim "arguments: export ${format%:*}: no such byte" printed "${format#*:}" exported
 done
 all text top --once "$rec"
