@@ -9,20 +9,6 @@ cd "$(dirname "$0")/../.." || exit 1
 needs_recording
 command -v "${CC:-cc}" >/dev/null || skip 'no compiler'
 
-cat >"$tmp/raises.c" <<'C'
-#include <setjmp.h>
-static jmp_buf *innermost;
-int protect(int (*f)(int), int (*after)(int), int i)
-{
-	jmp_buf here, *outer = innermost;
-	innermost = &here;
-	int n = setjmp(here) ? -1 : f(i);
-	innermost = outer;
-	return n < 0 ? after(i) + after(i + 1) : n;
-}
-int run(int (*f)(int), int i) { return f(i) + 1; }
-void raise_it(void) { longjmp(*innermost, 1); }
-C
 cat >"$tmp/loop.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +37,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 C
-"${CC:-cc}" -O1 -shared -fPIC -o "$tmp/libraises.so" "$tmp/raises.c" &&
+"${CC:-cc}" -O1 -shared -fPIC -o "$tmp/libraises.so" tests/bench/loads/protects.c &&
 	"${CC:-cc}" -O1 -o "$tmp/loop" "$tmp/loop.c" -L"$tmp" -lraises || skip 'it does not compile'
 for lines in 2500 10000; do
 	LD_LIBRARY_PATH=$tmp "$PUGMARK" record -q --mode full -o "$tmp/$lines" -- "$tmp/loop" $lines >/dev/null || exit 1

@@ -206,20 +206,6 @@ counted=$(cut -d' ' -f1 alone)
 claim 'each call that the program has counted is told' is "$(grep -cE " (call|tail) program [0-9a-f]+ program:$leaf\$" told)" \
 	"$counted"
 claim 'and has returned' is "$(grep -c " ret program $leaf\$" told)" "$counted"
-cat >raises.c <<'C'
-#include <setjmp.h>
-static jmp_buf *innermost;
-int protect(int (*f)(int), int (*after)(int), int i)
-{
-	jmp_buf here, *outer = innermost;
-	innermost = &here;
-	int n = setjmp(here) ? -1 : f(i);
-	innermost = outer;
-	return n < 0 ? after(i) + after(i + 1) : n;
-}
-int run(int (*f)(int), int i) { return f(i) + 1; }
-void raise_it(void) { longjmp(*innermost, 1); }
-C
 cat >loop.c <<'C'
 #include <stdio.h>
 int protect(int (*f)(int), int (*after)(int), int i);
@@ -239,7 +225,7 @@ int main(void)
 	return 0;
 }
 C
-"${CC:-cc}" -O1 -shared -fPIC -o libraises.so raises.c && "${CC:-cc}" -O1 -o loop loop.c -L. -lraises
+"${CC:-cc}" -O1 -shared -fPIC -o libraises.so "$tests/bench/loads/protects.c" && "${CC:-cc}" -O1 -o loop loop.c -L. -lraises
 "$PUGMARK" record -q -o loop.rec --mode full -- ./loop >printed 2>err
 claim 'lines left for good again and again cost no gap' timeout 120 "$PUGMARK" verify loop.rec
 conclude
