@@ -118,13 +118,13 @@ static bool make_places(struct conflicts *ch)
 	while (ch->places_mask < most)
 		ch->places_mask = 2 * ch->places_mask + 1;
 	size_t n = (size_t)ch->places_mask + 1;
-	uint32_t **stamps[] = {&ch->seen_walk, &ch->seen_closure, &ch->seen_back, &ch->seen_alike,
-			       &ch->seen_fan,  &ch->seen_end,	  &w->new_alts,	  &w->source_at};
+	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back,
+			       &ch->seen_alike, &ch->seen_fan,	   &ch->seen_end,
+			       &w->new_alts,	&w->term_at,	   &w->ahead};
 	uint8_t **flags[] = {&w->held,	     &w->passed,	&w->ours.starts,
 			     &w->ours.nodes, &w->rivals.starts, &w->rivals.nodes};
 	ch->heads = calloc(n, sizeof(*ch->heads));
-	w->chain_at = calloc(n, sizeof(*w->chain_at));
-	bool ok = ch->heads && w->chain_at;
+	bool ok = ch->heads;
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
 		*stamps[i] = calloc(n, sizeof(uint32_t));
 		ok = ok && *stamps[i];
@@ -177,14 +177,10 @@ void conflict_deinit(struct conflicts *ch)
 			terminal_set_free(&ch->sums[f].need);
 		}
 	struct watch *w = &ch->watch;
-	void *watched[] = {w->sources,
-			   w->terms,
-			   w->exits.at,
-			   w->anything.at,
-			   w->chains.at,
-			   w->chain_at,
-			   w->source_at,
+	void *watched[] = {w->terms,
+			   w->term_at,
 			   w->new_alts,
+			   w->ahead,
 			   w->held,
 			   w->passed,
 			   w->ours.starts,

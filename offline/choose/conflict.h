@@ -39,9 +39,9 @@ struct found_term {
 	uint32_t next_entry; /* of the entries of functions that may be entered from anywhere */
 };
 
-/* The found terminals, or the sources, whose w have one place. */
+/* The found terminals whose w have one place. */
 struct place_head {
-	uint32_t stamp; /* they are of this conflicts.file_stamp, or watch.stamp */
+	uint32_t stamp; /* they are of this conflicts.file_stamp */
 	uint32_t first;
 };
 
@@ -62,21 +62,6 @@ enum hop_flag {
 	HOP_CFA_LAST = 32,
 };
 
-/* One thing that a call of the function can show first if it is unmarked. */
-struct watch_source {
-	struct terminal term;
-	uint32_t block;
-	uint32_t next; /* of the same witness, at an unmarked call */
-};
-
-/* The sources of one witness. */
-struct watch_chain {
-	uint32_t w;
-	uint32_t n;    /* all of them */
-	uint32_t open; /* the first at an unmarked call; UINT32_MAX: none */
-	uint32_t next; /* of the same place of w */
-};
-
 /* What leads to some place of a function in silence. */
 struct watch_ways {
 	uint8_t *starts, *nodes; /* per block: enum reached, by a walk from its start, or by
@@ -86,23 +71,17 @@ struct watch_ways {
 
 /* What conflict_do_without() knows of the function whose marks are being taken away. */
 struct watch {
-	struct watch_source *sources; /* by block */
-	uint32_t n_sources, cap_sources;
 	struct terminal *terms; /* what comes after the mark that is being taken away */
 	uint32_t n_terms, cap_terms;
-	struct vec_u32 exits, anything; /* blocks that can end it; calls of what is not known yet */
 	struct watch_ways ours, rivals;
-	uint32_t func, stamp, removals;
+	uint32_t func, removals;
 	bool jumps; /* something in it shows as if the function had jumped there */
-	struct watch_chain
-		entries; /* of the entries of functions that may be entered from anywhere */
-	VEC(struct watch_chain) chains; /* of each witness */
-	/* Per place of a block. */
-	struct place_head *chain_at; /* the chains of the w there */
-	uint32_t *source_at;	     /* its first source, or where the next block's begin */
+	/* Per place of a block. The first three: removals, for that removal. */
+	uint32_t *term_at; /* one of the terms may be of it */
 	uint32_t *new_alts;
+	uint32_t *ahead; /* decisions on the way to the mark lead there */
 	uint8_t *held;	 /* what is known to hold */
-	uint8_t *passed; /* enum passed: what a walk back needs of it, in one byte */
+	uint8_t *passed; /* enum passed: what a walk needs of it, in one byte */
 };
 
 /* A walk to the nodes of a decision, that was made before: kept.nodes[at .. at + n). */

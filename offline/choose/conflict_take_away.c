@@ -11,9 +11,10 @@
  * the same alternative need not be told apart. After each call only T is compared with what the
  * callee needs.
  *
- * The walks go back from a place to the decisions that have it as an alternative itself, or behind
- * a call that is silent. The first kind is harmless if the place is in N and the decision had m:
- * then both are one alternative. */
+ * Such places are looked for ahead of the decisions on the way to m, which is seldom far, and the
+ * walks back from them stay there. The walks go back from a place to the decisions that have it as
+ * an alternative itself, or behind a call that is silent. The first kind is harmless if the place
+ * is in N and the decision had m: then both are one alternative. */
 #include "offline/choose/conflict_impl.h"
 
 #include <stdlib.h>
@@ -21,102 +22,49 @@
 
 enum held { HELD_DECISIONS = 1, HELD_FOLLOW = 2, HELD_ENTRY = 4 };
 enum reached { REACHED_ITSELF = 1, REACHED_BEHIND = 2 };
-enum passed { PASSED_NODE = 1, PASSED_IN_SILENCE = 2 };
+enum passed {
+	PASSED_NODE = 1,
+	PASSED_IN_SILENCE = 2,
+	PASSED_SHOWS = 4, /* it is no mark, but calls what may show */
+	PASSED_ENDS = 8,  /* the function can end with it */
+};
 
-/* What @block is to walks back, until its mark changes: callees' summaries do not change meanwhile.
- */
+/* Whether the call in @block can show something first. */
+static bool call_shows(const struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (b->call != CALL_DIRECT)
+		return b->call == CALL_UNKNOWN;
+	const struct summary *callee = &ch->sums[b->callee];
+	return !callee->known || callee->first.top || callee->first.n;
+}
+
+/* What @block is to walks, until its mark changes: callees' summaries do not change meanwhile. */
 static void note_passed(struct conflicts *ch, uint32_t block)
 {
+	bool ends = ch->hops[block].flags & HOP_RET || ch->prog->blocks[block].flags & PROG_TAIL;
 	ch->watch.passed[conflict_place(ch, block)] =
 		(conflict_is_node(ch, block) ? PASSED_NODE : 0) |
-		(conflict_passes_silently(ch, block) ? PASSED_IN_SILENCE : 0);
+		(conflict_passes_silently(ch, block) ? PASSED_IN_SILENCE : 0) |
+		(!ch->marks[block] && call_shows(ch, block) ? PASSED_SHOWS : 0) |
+		(ends ? PASSED_ENDS : 0);
 }
 
-/* The sources of @w, or NULL. */
-static struct watch_chain *chain_of(struct conflicts *ch, uint32_t w)
+/* Whether something in @f shows as if it had jumped there. */
+static bool shows_jumps(struct conflicts *ch, const struct prog_func *f)
 {
-	struct watch *watch = &ch->watch;
-	struct place_head *head = &watch->chain_at[conflict_place(ch, w)];
-	if (head->stamp != watch->stamp)
-		*head = (struct place_head){watch->stamp, UINT32_MAX};
-	for (uint32_t i = head->first; i != UINT32_MAX; i = watch->chains.at[i].next)
-		if (watch->chains.at[i].w == w)
-			return &watch->chains.at[i];
-	return NULL;
-}
-
-static struct watch_chain *make_chain(struct conflicts *ch, uint32_t w)
-{
-	struct watch *watch = &ch->watch;
-	struct watch_chain *chain = chain_of(ch, w);
-	if (chain)
-		return chain;
-	struct place_head *head = &watch->chain_at[conflict_place(ch, w)];
-	if (!VEC_PUSH(&watch->chains, (struct watch_chain){w, 0, UINT32_MAX, head->first})) {
-		ch->failed = true;
-		return NULL;
-	}
-	head->first = watch->chains.n - 1;
-	return &watch->chains.at[head->first];
-}
-
-static bool add_source(struct conflicts *ch, uint32_t block, struct terminal t)
-{
-	struct watch *w = &ch->watch;
-	if (w->n_sources == w->cap_sources) {
-		uint32_t cap = w->cap_sources ? 2 * w->cap_sources : 1024;
-		struct watch_source *at = realloc(w->sources, cap * sizeof(*at));
-		if (!at) {
-			ch->failed = true;
-			return false;
-		}
-		w->sources = at;
-		w->cap_sources = cap;
-	}
-	struct watch_chain *chain = make_chain(ch, t.w);
-	if (!chain)
-		return false;
-	chain->n++;
-	w->sources[w->n_sources++] = (struct watch_source){t, block, UINT32_MAX};
-	return true;
-}
-
-/* The call in @block is unmarked: what it can show first, it shows. */
-static void open_sources(struct conflicts *ch, uint32_t block)
-{
-	struct watch *w = &ch->watch;
-	for (uint32_t s = w->source_at[conflict_place(ch, block)];
-	     s < w->n_sources && w->sources[s].block == block; s++) {
-		struct watch_chain *chain = chain_of(ch, w->sources[s].term.w);
-		w->sources[s].next = chain->open;
-		chain->open = s;
-	}
-}
-
-/* What the calls of @f can show first, by witness. */
-static void index_calls(struct conflicts *ch, const struct prog_func *f)
-{
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+	bool jumps = ch->hops[f->block].flags & HOP_ENTRY &&
+		     ch->pred_at[f->block + 1] > ch->pred_at[f->block];
+	for (uint32_t b = f->block; b < f->block + f->n_blocks && !jumps; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
-		bool top = false;
-		ch->watch.source_at[conflict_place(ch, b)] = ch->watch.n_sources;
-		if (!(block->flags & PROG_REACHED))
-			continue;
-		if (ch->hops[b].flags & HOP_RET || block->flags & PROG_TAIL)
-			push(ch, &ch->watch.exits, b);
+		bool top;
 		ch->n_found = 0;
-		if (block->call != CALL_NONE)
+		if (block->flags & PROG_REACHED && block->call != CALL_NONE)
 			conflict_call_first(ch, b, 0, &top);
-		if (top)
-			push(ch, &ch->watch.anything, b);
-		for (uint32_t i = 0; i < ch->n_found; i++) {
-			ch->watch.jumps |= conflict_is_jump_term(ch, ch->found[i].term);
-			if (!add_source(ch, b, ch->found[i].term))
-				return;
-		}
-		if (!ch->marks[b])
-			open_sources(ch, b);
+		for (uint32_t i = 0; i < ch->n_found && !jumps; i++)
+			jumps = conflict_is_jump_term(ch, ch->found[i].term);
 	}
+	return jumps;
 }
 
 void conflict_watch(struct conflicts *ch, uint32_t func)
@@ -124,12 +72,7 @@ void conflict_watch(struct conflicts *ch, uint32_t func)
 	const struct prog_func *f = &ch->prog->funcs[func];
 	struct watch *w = &ch->watch;
 	w->func = func;
-	w->stamp++;
-	w->n_sources = w->exits.n = w->anything.n = 0;
-	w->chains.n = 0;
-	w->jumps = ch->hops[f->block].flags & HOP_ENTRY &&
-		   ch->pred_at[f->block + 1] > ch->pred_at[f->block];
-	index_calls(ch, f);
+	w->jumps = f->flags & PROG_ENTERED_TAIL && shows_jumps(ch, f);
 	uint32_t stamp = ++ch->stamp;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		uint8_t *held = &w->held[conflict_place(ch, b)];
@@ -155,7 +98,9 @@ struct removal {
 	bool jump;  /* an entry that looks as if this function had jumped there may come after it */
 	bool exit;  /* the exit is in N */
 	bool everywhere; /* hurts_all() */
-	uint32_t q;	 /* stamp of N in watch.new_alts */
+	bool entries;	 /* some of T are entries that may be entered from anywhere */
+	bool any;	 /* one of T is of any such */
+	uint32_t q;	 /* stamp of N in watch.new_alts, T in watch.term_at, and of watch.ahead */
 };
 
 static bool is_new_alt(const struct conflicts *ch, const struct removal *r, uint32_t block)
@@ -196,8 +141,11 @@ static bool look_behind(struct conflicts *ch, struct removal *r)
 	}
 	w->n_terms = ch->n_found;
 	for (uint32_t i = 0; i < ch->n_found; i++) {
-		w->terms[i] = ch->found[i].term;
-		r->jump |= conflict_is_jump_term(ch, w->terms[i]);
+		struct terminal t = w->terms[i] = ch->found[i].term;
+		r->jump |= conflict_is_jump_term(ch, t);
+		r->entries |= conflict_is_entry_term(ch, t.w);
+		r->any |= t.w == TERMINAL_ANY_ENTRY;
+		w->term_at[conflict_place(ch, t.w)] = r->q;
 	}
 	return true;
 }
@@ -219,10 +167,12 @@ static void reach_back(struct conflicts *ch, struct watch_ways *ways, uint32_t b
 	ch->back.at[ch->back.n++] = how;
 }
 
-/* Walks back from the blocks given to reach_back(), not through the block of @r. Most of the time
- * goes to the nodes where it ends, and a large part of all choosing is spent here: so what the loop
- * needs is in variables of its own, and the rest of reach_back() is written out. */
-static void walk_back(struct conflicts *ch, const struct removal *r, struct watch_ways *ways)
+/* Walks back from the blocks given to reach_back(), not through the block of @r, nor from where
+ * @only has another value than r->q (NULL: from everywhere). Most of the time goes to the nodes
+ * where it ends, and a large part of all choosing is spent here: so what the loop needs is in
+ * variables of its own, and the rest of reach_back() is written out. */
+static void walk_back(struct conflicts *ch, const struct removal *r, struct watch_ways *ways,
+		      const uint32_t *only)
 {
 	const uint32_t *pred_at = ch->pred_at, *preds = ch->preds;
 	const uint32_t *new_alts = ch->watch.new_alts;
@@ -253,7 +203,7 @@ static void walk_back(struct conflicts *ch, const struct removal *r, struct watc
 				next = new_alts[place] == q ? REACHED_ITSELF : REACHED_BEHIND;
 			}
 			uint8_t reached = starts[place];
-			if (pred == block || reached & next)
+			if (pred == block || reached & next || (only && only[place] != q))
 				continue;
 			if (!reached)
 				some_starts.at[some_starts.n++] = pred;
@@ -270,56 +220,112 @@ static void walk_back(struct conflicts *ch, const struct removal *r, struct watc
 	ch->work += steps;
 }
 
-static void start_from(struct conflicts *ch, const struct removal *r, uint32_t block, bool same)
+/* Whether some terminal of T cannot be told from @t. */
+static bool shows_as(struct conflicts *ch, struct terminal t)
 {
-	if (block != r->block)
-		reach_back(ch, &ch->watch.rivals, block, same ? REACHED_ITSELF : REACHED_BEHIND);
+	const struct watch *w = &ch->watch;
+	ch->steps += w->n_terms;
+	ch->work += w->n_terms;
+	for (uint32_t i = 0; i < w->n_terms; i++)
+		if (!conflict_distinguishable(ch, w->terms[i], t))
+			return true;
+	return false;
 }
 
-/* Starts from those unmarked calls of @chain that show @t. Counts all its calls, whether marked or
- * not. */
-static void start_from_calls(struct conflicts *ch, const struct removal *r, struct terminal t,
-			     const struct watch_chain *chain)
+/* Whether T may have an event of @w. */
+static bool may_be_shown(const struct conflicts *ch, const struct removal *r, uint32_t w)
 {
-	const struct watch_source *sources = ch->watch.sources;
-	ch->steps += chain->n;
-	ch->work += chain->n;
-	for (uint32_t s = chain->open; s != UINT32_MAX; s = sources[s].next)
-		if (!conflict_distinguishable(ch, t, sources[s].term))
-			start_from(ch, r, sources[s].block, is_new_alt(ch, r, sources[s].block));
+	if (w == TERMINAL_ANY_ENTRY)
+		return r->entries;
+	return ch->watch.term_at[conflict_place(ch, w)] == r->q ||
+	       (r->any && conflict_is_entry_term(ch, w));
 }
 
-/* Finds the places that show the same events as T, and the silent ways out if one is new. */
+/* Whether the unmarked call in @block can show first what T shows. */
+static bool call_is_rival(struct conflicts *ch, const struct removal *r, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
+	if (b->call == CALL_UNKNOWN) {
+		struct terminal any = {.w = TERMINAL_ANY_ENTRY, .ret = RET_SELF};
+		return r->entries && shows_as(ch, terminal_lift(any, b->height, call));
+	}
+	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known || callee->first.top)
+		return true;
+	const struct terminal *terms = callee->first.terms;
+	ch->steps += callee->first.n;
+	ch->work += callee->first.n;
+	for (uint32_t i = 0; i < callee->first.n; i++)
+		if (may_be_shown(ch, r, terms[i].w) &&
+		    shows_as(ch, terminal_lift(terms[i], b->height, call)))
+			return true;
+	return false;
+}
+
+/* Whether the mark of @block is one of T. */
+static bool mark_is_rival(const struct conflicts *ch, const struct removal *r, uint32_t block)
+{
+	const struct watch *w = &ch->watch;
+	bool is = r->any && block == ch->prog->funcs[r->func].block;
+	bool may_be = !is && w->term_at[conflict_place(ch, block)] == r->q;
+	for (uint32_t i = 0; may_be && i < w->n_terms && !is; i++)
+		is = w->terms[i].w == block;
+	return is;
+}
+
+/* Whether @block shows the same event as T, or is a silent way out where the removal makes one. */
+static bool is_rival(struct conflicts *ch, const struct removal *r, uint32_t block, uint8_t passed)
+{
+	if (ch->marks[block])
+		return mark_is_rival(ch, r, block);
+	if (passed & PASSED_SHOWS && call_is_rival(ch, r, block))
+		return true;
+	return r->empty && passed & PASSED_ENDS &&
+	       (!(passed & PASSED_NODE) || passed & PASSED_IN_SILENCE);
+}
+
+/* Finds the rivals that decisions on the way to the block lead to in silence, and marks what these
+ * lead to in watch.ahead. */
 static void find_rivals(struct conflicts *ch, const struct removal *r)
 {
 	struct watch *w = &ch->watch;
-	for (uint32_t i = 0; i < w->n_terms; i++) {
-		struct terminal t = w->terms[i];
-		bool any = t.w == TERMINAL_ANY_ENTRY;
-		uint32_t own = any ? ch->prog->funcs[r->func].block : t.w;
-		if (ch->marks[own] && ch->prog->blocks[own].func == r->func)
-			start_from(ch, r, own, is_new_alt(ch, r, own));
-		const struct watch_chain *same = chain_of(ch, t.w);
-		if (same && !any)
-			start_from_calls(ch, r, t, same);
-		const struct watch_chain *entries = chain_of(ch, TERMINAL_ANY_ENTRY);
-		if (entries && !any && conflict_is_entry_term(ch, t.w))
-			start_from_calls(ch, r, t, entries);
-		for (uint32_t k = 0; any && k < w->chains.n; k++)
-			if (conflict_is_entry_term(ch, w->chains.at[k].w))
-				start_from_calls(ch, r, t, &w->chains.at[k]);
-		if (conflict_spent(ch))
-			return;
+	const uint32_t *nodes = w->ours.some_nodes.at, *succs = ch->prog->succs;
+	uint32_t *ahead = w->ahead, mask = ch->places_mask, q = r->q;
+	uint32_t left = w->ours.some_nodes.n, first = ch->prog->funcs[r->func].block;
+	struct vec_u32 walk = ch->walk;
+	walk.n = 0;
+	bool ok = true;
+	if (w->ours.starts[first & mask]) {
+		ok = VEC_PUSH(&walk, first);
+		ahead[first & mask] = q;
 	}
-	for (uint32_t i = 0; i < w->anything.n; i++)
-		if (!ch->marks[w->anything.at[i]])
-			start_from(ch, r, w->anything.at[i], is_new_alt(ch, r, w->anything.at[i]));
-	for (uint32_t i = 0; i < w->exits.n && r->empty; i++) {
-		uint32_t b = w->exits.at[i];
-		bool node = conflict_is_node(ch, b);
-		if (!node || conflict_passes_silently(ch, b))
-			start_from(ch, r, b, node ? is_new_alt(ch, r, b) : r->exit);
+	while ((left || walk.n) && ok && !conflict_spent(ch)) {
+		bool node = !walk.n; /* where a decision is */
+		uint32_t b = node ? nodes[--left] : walk.at[--walk.n];
+		uint8_t passed = w->passed[b & mask];
+		const struct hop *hop = &ch->hops[b];
+		if (!node && b == r->block)
+			continue;
+		if (!node && is_rival(ch, r, b, passed)) {
+			bool same = passed & PASSED_NODE ? is_new_alt(ch, r, b) : r->exit;
+			reach_back(ch, &w->rivals, b, same ? REACHED_ITSELF : REACHED_BEHIND);
+		}
+		if (!node && passed & PASSED_NODE && !(passed & PASSED_IN_SILENCE))
+			continue;
+		ch->steps += 1 + hop->n_succ;
+		ch->work += 1 + hop->n_succ;
+		ok = VEC_RESERVE(&walk, hop->n_succ);
+		for (uint32_t i = 0; ok && i < hop->n_succ; i++) {
+			uint32_t next = succs[hop->succ + i];
+			if (ahead[next & mask] == q)
+				continue;
+			ahead[next & mask] = q;
+			walk.at[walk.n++] = next;
+		}
 	}
+	ch->failed |= !ok;
+	ch->walk = walk;
 }
 
 /* Whether what comes after the block may break any decision that leads to it. */
@@ -445,9 +451,11 @@ static bool holds_without(struct conflicts *ch, struct removal *r)
 	struct removal plain = *r;
 	plain.q = UINT32_MAX; /* N is for the rivals' walk alone */
 	reach_back(ch, &w->ours, r->block, REACHED_ITSELF);
-	walk_back(ch, &plain, &w->ours);
-	find_rivals(ch, r);
-	walk_back(ch, r, &w->rivals);
+	walk_back(ch, &plain, &w->ours, NULL);
+	if (!r->everywhere) {
+		find_rivals(ch, r);
+		walk_back(ch, r, &w->rivals, w->ahead);
+	}
 	if (!entry_holds(ch, r))
 		return false;
 	const struct vec_u32 *nodes = &w->ours.some_nodes;
@@ -486,8 +494,6 @@ bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block)
 		note_passed(ch, block);
 		if (r.node != was_node)
 			conflict_forget(ch, block);
-	} else if (!paths) {
-		open_sources(ch, block);
 	}
 	return holds;
 }
