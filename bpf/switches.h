@@ -25,10 +25,12 @@
 
 enum { OFF_TOLD = 1, OFF_UNTOLD = 2 };
 
+/* A loss has two numbers of the order, of which the second is there for untold_on(). */
+enum { LOSS_NUMBERS = 2 };
+
 /* Of each processor: which number the order had reached when it last went from one task to another,
- * as far as this program was told. The kernel does not tell of each time (seen on 6.18, where some
- * threads give way). A thread that runs though the last that was told of it is SWITCH has got the
- * processor at that number or later. */
+ * as far as this program was told. The kernel does not tell of each time (seen on 6.18: never when
+ * threads of the first process give way there, nor by ftrace). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -116,15 +118,25 @@ static __always_inline void switch_after_hit(struct capture_state *cs)
 	note_on(cs, __sync_fetch_and_add(&capture_order, 1));
 }
 
+/* A task runs, though the last that was told of it is SWITCH. Returns the earliest number at which
+ * it can have got the processor: behind the last switch there that was told, and behind its own
+ * loss, which may have been at another processor. */
+static __always_inline __u64 untold_on(const struct capture_state *cs)
+{
+	__u64 *last = switched_last();
+	__u64 order = last ? *(volatile __u64 *)last : 0, lost = cs->off.order;
+
+	return order > lost ? order : lost + 1;
+}
+
 /* The current task runs, whatever was told of it. That is as a hit: it may be preempted here. */
 static __always_inline void switch_untold(struct capture_state *cs)
 {
-	__u64 *last = switched_last();
-	__u64 order = last ? *(volatile __u64 *)last : 0;
+	__u64 order = untold_on(cs);
 
 	cs->busy = 1;
 	barrier();
-	if (cs->is_off == OFF_TOLD && last)
+	if (cs->is_off == OFF_TOLD)
 		note_on(cs, order);
 	switch_after_hit(cs);
 }
@@ -179,13 +191,23 @@ static __always_inline struct task_state *not_ending(struct task_struct *task)
 	return !st || st->stopped || !st->head.task || task->flags & PF_EXITING ? NULL : st;
 }
 
+/* Of a task that is recorded. Interrupts are off: where the kernel has no state ready, no other try
+ * finds one either. */
+static __always_inline struct capture_state *state_of_switched(struct task_struct *task)
+{
+	struct capture_state *cs =
+		bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!cs)
+		count(&capture_counters.unseen);
+	return cs;
+}
+
 /* The current task. Where there is no room for its state, it seems to run on. */
 static __always_inline void switch_off(struct task_struct *task)
 {
 	struct task_state *st = not_ending(task);
-	struct capture_state *cs =
-		st ? bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)
-		   : NULL;
+	struct capture_state *cs = st ? state_of_switched(task) : NULL;
 
 	if (!cs || cs->entered)
 		return;
@@ -207,7 +229,7 @@ static __always_inline void switch_off(struct task_struct *task)
 	time_note(cs);
 	cs->off.time_ns = cs->time_ns;
 	note_all(cs->off.words, &regs);
-	cs->off.order = __sync_fetch_and_add(&capture_order, 1);
+	cs->off.order = __sync_fetch_and_add(&capture_order, LOSS_NUMBERS);
 	cs->off.ip = regs.ip;
 	__u64 unsettled = note_place(cs, task);
 	cs->off.sp = regs.sp;
@@ -220,13 +242,12 @@ static __always_inline void switch_off(struct task_struct *task)
 		note_off(cs);
 }
 
-/* A task that was stopped in user mode when capturing began, or one that has lost the processor. */
+/* A task that was stopped in user mode when capturing began, or one that has lost the processor.
+ * One of which that was not told seems to have run on. */
 static __always_inline void switch_on(struct task_struct *task)
 {
 	struct task_state *st = not_ending(task);
-	struct capture_state *cs =
-		st ? bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)
-		   : NULL;
+	struct capture_state *cs = st ? state_of_switched(task) : NULL;
 
 	if (!cs || cs->busy)
 		return;
@@ -245,6 +266,8 @@ static __always_inline void switch_on(struct task_struct *task)
 		if ((__s64)regs.orig_ax < 0)
 			note_off(cs);
 	}
+	if (cs->has_run && cs->number && !cs->is_off && !cs->entered)
+		count(&capture_counters.unseen);
 	cs->has_run = 1;
 	if (!cs->is_off)
 		return;

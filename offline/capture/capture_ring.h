@@ -226,6 +226,7 @@ struct capture_batch {
 struct capture_counters {
 	__u64 lost;	    /* records that found the ring full */
 	__u64 without_task; /* hits of tasks whose state could not be made */
+	__u64 unseen;	    /* times that it is not known where or when a task lost the processor */
 };
 
 _Static_assert(8 + sizeof(struct capture_bytes) <= CAPTURE_RECORD_MAX &&

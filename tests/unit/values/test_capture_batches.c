@@ -424,6 +424,28 @@ static void test_a_short_note_is_not_read_past(void **state)
 	end(captures, iter);
 }
 
+/* Where the kernel does not tell when a task gets the processor back, that is the number of the
+ * last switch, which may be its own loss: it is still told that it began, and where. */
+static void test_a_loss_is_told_that_is_over_at_its_own_number(void **state)
+{
+	(void)state;
+	struct captures_iter *iter;
+	struct capture c;
+
+	begin();
+	add_call(1);
+	uint64_t lost = add_note(RING_CAPTURE_SWITCH, 18)->order;
+	add_note(RING_CAPTURE_ON, 0)->order = lost;
+	send();
+	struct captures *captures = read_back(&iter);
+	assert_call(iter, 1, 0);
+	assert_int_equal(captures_next(iter, &c), 1);
+	assert_int_equal(c.kind, CAPTURE_SWITCH);
+	assert_int_equal(c.entered, lost);
+	assert_int_equal(c.order, lost + 1);
+	end(captures, iter);
+}
+
 static void test_lengths_are_not_trusted(void **state)
 {
 	(void)state;
@@ -482,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_registers_are_redacted),
 		cmocka_unit_test(test_what_lies_beside_or_comes_from_elsewhere_is_redacted),
 		cmocka_unit_test(test_a_short_note_is_not_read_past),
+		cmocka_unit_test(test_a_loss_is_told_that_is_over_at_its_own_number),
 		cmocka_unit_test(test_lengths_are_not_trusted),
 		cmocka_unit_test(test_a_number_that_comes_twice),
 	};

@@ -333,11 +333,9 @@ int capture_programs_ring_fd(const struct capture_programs *p)
 	return bpf_map__fd(p->skel->maps.captures);
 }
 
-void capture_programs_counters(const struct capture_programs *p, uint64_t *lost,
-			       uint64_t *without_task)
+void capture_programs_counters(const struct capture_programs *p, struct capture_counters *out)
 {
-	*lost = p->skel->bss->capture_counters.lost;
-	*without_task = p->skel->bss->capture_counters.without_task;
+	*out = p->skel->bss->capture_counters;
 }
 
 void capture_programs_free(struct capture_programs *p)

@@ -38,9 +38,8 @@ void capture_programs_code(struct capture_programs *programs);
 /* The process notes itself what clocks tell, at the address @area (clock_area.h). */
 void capture_programs_clocks(struct capture_programs *programs, uint64_t area);
 int capture_programs_ring_fd(const struct capture_programs *programs);
-/* Records that found the ring full; hits of tasks whose state could not be made. */
-void capture_programs_counters(const struct capture_programs *programs, uint64_t *lost,
-			       uint64_t *without_task);
+void capture_programs_counters(const struct capture_programs *programs,
+			       struct capture_counters *out);
 void capture_programs_free(struct capture_programs *programs);
 
 #endif

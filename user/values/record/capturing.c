@@ -431,7 +431,7 @@ static void end_draining(struct capturing *c)
 
 int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text)
 {
-	uint64_t lost, without_task;
+	struct capture_counters n;
 	size_t len = 0;
 	int table_err = 0;
 
@@ -442,7 +442,7 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	capture_programs_enable(c->programs, false);
 	capture_programs_end(c->programs); /* if not, what others do at the end is assumed */
 	give_back(c, words);
-	capture_programs_counters(c->programs, &lost, &without_task);
+	capture_programs_counters(c->programs, &n);
 	end_draining(c);
 	if (c->image &&
 	    (c->thinned || kept_files_count(start_image_files(c->image)) != c->n_files ||
@@ -451,19 +451,24 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	/* Behind what stood damaged in the ring nothing was taken. */
 	if (!c->broken || table_err)
 		capture_writer_table_final(c->writer, table_err);
-	if (lost + without_task || c->broken)
+	if (n.lost + n.without_task || c->broken)
 		fprintf(words,
 			"%llu captures were lost (a larger --ring helps) and %llu were of tasks "
 			"without a state%s: values are not known behind them; ",
-			(unsigned long long)lost, (unsigned long long)without_task,
+			(unsigned long long)n.lost, (unsigned long long)n.without_task,
 			c->broken ? ", and others stood in the ring damaged" : "");
+	if (n.unseen)
+		fprintf(words,
+			"%llu times it is not known where or when a thread lost the processor: "
+			"threads that run beside others are executed apart from there on; ",
+			(unsigned long long)n.unseen);
 	if (c->image && c->options->no_memory && !start_image_no_memory_matched(c->image))
 		fputs("no mapping, at the start or of a file later, has a name that --no-memory "
 		      "matches: it has hidden nothing; ",
 		      words);
 	fclose(words);
 	end_words(text, len);
-	capture_writer_lost(c->writer, lost);
+	capture_writer_lost(c->writer, n.lost);
 	int err = capture_writer_close(c->writer, records, bytes);
 	c->writer = NULL;
 	return err;

@@ -266,11 +266,12 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 		c->map_file = w->file_of(w->file_ctx, &file);
 }
 
-/* It has the processor again. @on: what was written by then is told; else the ranges that have come
+/* It has the processor again, at a number behind its loss: one that were the same would be told as
+ * none. @on: what was written by then is told; else the ranges that have come
  * are the next record's, and may hold what is to be hidden there. */
 static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_t order, bool on)
 {
-	t->off.order = order;
+	t->off.order = order > t->off.entered ? order : t->off.entered + 1;
 	t->off.n_ranges = 0;
 	t->is_off = false;
 	if (on)
