@@ -168,6 +168,20 @@ static bool single_const_at(struct backslice *s, struct loc loc, struct place at
 	return backslice_defs(s, loc, at, defs) == 1 && const_at(s, loc, at, depth, value);
 }
 
+/* The constant sum of @base, @scale times @index, of which either may be REG_NONE, and what @sem
+ * adds to an address: code that may lie anywhere (the large code model) makes addresses so. */
+static bool sum_const_at(struct backslice *s, const struct sem *sem, uint8_t base, uint8_t index,
+			 uint8_t scale, struct place at, int depth, uint64_t *value)
+{
+	uint64_t x = 0, y = 0;
+	if (base != REG_NONE && !single_const_at(s, (struct loc){.reg = base}, at, depth, &x))
+		return false;
+	if (index != REG_NONE && !single_const_at(s, (struct loc){.reg = index}, at, depth, &y))
+		return false;
+	*value = x + y * scale + (uint64_t)sem->disp;
+	return true;
+}
+
 /* The constant that the instruction at @def gives its destination. */
 static bool const_of_def(struct backslice *s, struct place def, int depth, uint64_t *value)
 {
@@ -194,12 +208,11 @@ static bool const_of_def(struct backslice *s, struct place def, int depth, uint6
 			return false;
 		*value += (uint64_t)sem.value;
 		return true;
+	case SEM_ADD:
+		return sem.size == 8 && sum_const_at(s, &sem, sem.dst, sem.src, 1, def, depth, value);
 	case SEM_LEA:
-		if (sem.index != REG_NONE ||
-		    !single_const_at(s, (struct loc){.reg = sem.base}, def, depth, value))
-			return false;
-		*value += (uint64_t)sem.disp;
-		return true;
+		return (sem.size == 8 || sem.index == REG_NONE) &&
+		       sum_const_at(s, &sem, sem.base, sem.index, sem.scale, def, depth, value);
 	default:
 		return false;
 	}
@@ -245,6 +258,23 @@ bool backslice_const(struct backslice *s, struct loc loc, struct place at, uint6
 	s->loose = false;
 	s->nth = 0;
 	return const_at(s, loc, at, 0, value);
+}
+
+bool backslice_const_made(struct backslice *s, struct place def, uint64_t *value)
+{
+	s->loose = false;
+	s->nth = 0;
+	s->fuel = FUEL;
+	return const_of_def(s, def, 1, value);
+}
+
+bool backslice_const_operand(struct backslice *s, const struct sem *sem, struct place at,
+			     uint64_t *addr)
+{
+	s->loose = false;
+	s->nth = 0;
+	s->fuel = FUEL;
+	return sum_const_at(s, sem, sem->base, sem->index, sem->scale, at, 1, addr);
 }
 
 bool backslice_some_const(struct backslice *s, struct loc loc, struct place at, uint32_t nth,

@@ -60,6 +60,11 @@ uint16_t backslice_call_writes(struct backslice *s, uint32_t insn);
 uint32_t backslice_defs(struct backslice *s, struct loc loc, struct place at, struct place *defs);
 /* The one constant that @loc holds at @at, on every path. */
 bool backslice_const(struct backslice *s, struct loc loc, struct place at, uint64_t *value);
+/* The one constant that the instruction at @def gives its destination, on every path. */
+bool backslice_const_made(struct backslice *s, struct place def, uint64_t *value);
+/* The one address that the memory operand of @sem, which is at @at, has on every path. */
+bool backslice_const_operand(struct backslice *s, const struct sem *sem, struct place at,
+			     uint64_t *addr);
 /* The @nth constant that @loc can hold at @at, counting only paths on which it is a constant; the
  * last one if there are fewer. */
 bool backslice_some_const(struct backslice *s, struct loc loc, struct place at, uint32_t nth,

@@ -155,6 +155,7 @@ void builder_deinit(struct builder *b)
 	VEC_FREE(&b->func_parts);
 	VEC_FREE(&b->tables);
 	VEC_FREE(&b->table_targets);
+	VEC_FREE(&b->known_callees);
 	VEC_FREE(&b->blocks);
 	VEC_FREE(&b->edges);
 	VEC_FREE(&b->sites);

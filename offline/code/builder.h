@@ -2,8 +2,9 @@
 /* builder.h: what the passes over one module share while its model is made. The builder owns its
  * arrays; model.c takes over those that the model keeps. Every pass returns 0 or -ENOMEM.
  *
- *   sweep -> undescribed_code -> func_parts -> cfg -> noreturn -> jumptable -+-> cfg -> noreturn
- *                                    ^------ a table showed a cold part -----'     -> stack_height
+ *   sweep -> undescribed_code -> func_parts -> cfg -> noreturn -> jumptable, known_callees
+ *                                    ^------ a table showed a cold part -----+-> cfg -> noreturn
+ *                                                                               -> stack_height
  *
  * Places in code are instruction indices wherever they can be: the rank of the instruction's start
  * in `starts`. */
@@ -66,6 +67,13 @@ struct jump_table {
 	bool stale; /* found in an earlier round; in this one nothing is known yet */
 };
 
+/* A call or jump by a pointer that goes to one place: a function, a PLT stub, or what is in a GOT
+ * slot. */
+struct known_callee {
+	uint32_t insn;
+	uint64_t addr;
+};
+
 /* The CFG of one function, indices local to it. */
 struct cfg {
 	VEC(struct pugmark_block) blocks;
@@ -107,6 +115,7 @@ struct builder {
 	VEC(struct jump_table) tables;	/* in the order in which they were found */
 	uint32_t *table_of_insn;	/* index into tables plus one; 0: none */
 	VEC(uint64_t) table_targets;
+	VEC(struct known_callee) known_callees; /* by instruction */
 
 	bool tables_known;   /* jumptable_resolve() has run */
 	bool has_loose_ends; /* jumps into the middle of other functions are left */

@@ -4,6 +4,7 @@
  * build it for one function; in the end it is built for all of them, into the model's arrays. */
 #include "offline/base/search.h"
 #include "offline/code/builder.h"
+#include "offline/code/known_callees.h"
 #include "offline/code/semantics.h"
 #include "offline/code/stack_switch.h"
 
@@ -161,6 +162,7 @@ static int end_indirect_call(struct ending *e)
 		.kind = PUGMARK_SITE_CALL, .via = PUGMARK_VIA_INDIRECT, .import = PUGMARK_NONE};
 	if (slot)
 		site.import = elf_image_import_at(e->b->image, slot);
+	site.flags = known_callee_flags(e->b, e->insn);
 	int err = add_site(e, site);
 	return err ? err : end_call(e);
 }
@@ -267,6 +269,7 @@ static int end_indirect_jump(struct ending *e)
 	if (slot || (table && table->grade == TABLE_TAIL)) {
 		if (slot)
 			site.import = elf_image_import_at(e->b->image, slot);
+		site.flags = known_callee_flags(e->b, e->insn);
 		block->end = PUGMARK_END_TAIL;
 		return add_site(e, site);
 	}

@@ -6,6 +6,7 @@
  *   movslq (T,i,4),R; add B,R               32-bit distances from B, mostly T itself
  *   movslq T(,i,4),R; lea B(R),R            the same, fixed
  *   lea 0(,i,4),X; mov (X,T),R; cltq; add B,R  the same without optimisation
+ *   mov B,R; add (T,i,8),R             64-bit distances: the large code model
  *   and $0x3c,X; movslq (T,X,1),R; add B,R  the same, of an index that is masked where it is a
  * multiple of 4
  *
@@ -185,7 +186,7 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 	return false;
 }
 
-/* Reads the tables whose 32-bit entries @loc may hold at @at as distances from @base: loads,
+/* Reads the tables whose entries @loc may hold at @at as distances from @base: loads,
  * straight or through copies and spills. Returns as read_table() does; every definition has to be
  * one. */
 static int read_distances(struct resolver *r, struct loc loc, struct place at, uint64_t base,
@@ -196,15 +197,19 @@ static int read_distances(struct resolver *r, struct loc loc, struct place at, u
 	int result = n > 0;
 	for (uint32_t i = 0; i < n && result > 0; i++) {
 		struct sem sem = *backslice_sem(r->backslice, defs[i].insn);
-		struct table_load load = {.relative = true, .base = base};
+		struct table_load load = {
+			.relative = true,
+			.wide = sem.size == 8,
+			.base = base,
+		};
 		struct loc from = {.reg = sem.src};
 		bool spilled = sem.op == SEM_LOAD && sem.size == 8 && sem.index == REG_NONE;
 		if (spilled)
 			from = (struct loc){sem.base, true, sem.disp};
 		if (spilled || sem.op == SEM_COPY || sem.op == SEM_STORE)
 			result = read_distances(r, from, defs[i], base, depth + 1);
-		else if (sem.op == SEM_LOAD && sem.size == 4 &&
-			 find_table(r, &sem, defs[i], 4, &load))
+		else if (sem.op == SEM_LOAD && (sem.size == 4 || sem.size == 8) &&
+			 find_table(r, &sem, defs[i], sem.size, &load))
 			result = read_table(r, &load);
 		else
 			result = 0;
@@ -230,6 +235,17 @@ static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at
 	return 0;
 }
 
+/* A distance that is added to the base as it is loaded. */
+static int resolve_sum_load(struct resolver *r, const struct sem *sem, struct place at)
+{
+	struct table_load load = {.relative = true, .wide = true};
+	r->looks_like_table = r->is_sum = true;
+	if (!find_const(r, (struct loc){.reg = sem->dst}, at, &load.base) ||
+	    !find_table(r, sem, at, 8, &load))
+		return 0;
+	return read_table(r, &load);
+}
+
 /* A distance from a constant that the instruction itself holds. */
 static int resolve_offset(struct resolver *r, uint8_t distance, int64_t base, struct place at)
 {
@@ -242,6 +258,14 @@ static int resolve_offset(struct resolver *r, uint8_t distance, int64_t base, st
 	return result;
 }
 
+/* The jump goes to @target and nowhere else. */
+static int resolve_address(struct resolver *r, uint64_t target)
+{
+	if (table_classify(r->b, r->func, target) != ENTRY_INSIDE)
+		return 0;
+	return keep_target(r, target) ? -ENOMEM : 1;
+}
+
 static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth);
 
 /* The instruction at @def gives the jump its target. */
@@ -249,6 +273,10 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 {
 	struct sem sem = *backslice_sem(r->backslice, def.insn);
 	struct table_load load = {0};
+	uint64_t value;
+	bool is_sum = sem.op == SEM_ADD || sem.op == SEM_ADD_IMM || sem.op == SEM_LEA;
+	if (is_sum && backslice_const_made(r->backslice, def, &value))
+		return resolve_address(r, value);
 	switch (sem.op) {
 	case SEM_COPY:
 	case SEM_STORE:
@@ -269,6 +297,8 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 		return 0;
 	case SEM_ADD:
 		return resolve_sum(r, sem.dst, sem.src, def);
+	case SEM_ADD_LOAD:
+		return resolve_sum_load(r, &sem, def);
 	case SEM_ADD_IMM:
 		return resolve_offset(r, sem.dst, sem.value, def);
 	case SEM_LEA:
@@ -278,9 +308,7 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 			return 0;
 		return resolve_sum(r, sem.base, sem.index, def);
 	case SEM_CONST:
-		if (table_classify(r->b, r->func, (uint64_t)sem.value) != ENTRY_INSIDE)
-			return 0;
-		return keep_target(r, (uint64_t)sem.value) ? -ENOMEM : 1;
+		return resolve_address(r, (uint64_t)sem.value);
 	default:
 		return 0;
 	}

@@ -4,6 +4,7 @@
 #include "offline/base/search.h"
 #include "offline/code/backslice.h"
 #include "offline/code/builder.h"
+#include "offline/code/known_callees.h"
 #include "offline/code/maybe_taken.h"
 #include "offline/code/receivers.h"
 #include "offline/code/stack_switch.h"
@@ -54,6 +55,8 @@ static int find_functions_and_flow(struct builder *b)
 			err = find_flow(b);
 		if (!err)
 			err = jumptable_resolve(b, &backslice, &again, &changed);
+		if (!err)
+			err = known_callees_find(b, &backslice, &changed);
 		again |= !b->tables_known && b->has_loose_ends;
 		b->tables_known = true;
 	}

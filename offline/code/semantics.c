@@ -158,6 +158,9 @@ static void set_arithmetic(struct sem *sem, const ZydisDecodedInstruction *insn,
 	} else if (insn->mnemonic == ZYDIS_MNEMONIC_ADD && op[0].size >= 32 && is_reg(&op[1])) {
 		sem->op = SEM_ADD;
 		sem->src = reg_number(op[1].reg.value);
+	} else if (insn->mnemonic == ZYDIS_MNEMONIC_ADD && op[0].size == 64 && is_mem(&op[1])) {
+		if (take_memory(sem, insn, &op[1], addr))
+			sem->op = SEM_ADD_LOAD;
 	} else if (insn->mnemonic == ZYDIS_MNEMONIC_AND && op[0].size >= 32 && is_reg(&op[1]) &&
 		   op[0].reg.value == op[1].reg.value) {
 		sem->op = SEM_COPY; /* Free Pascal's way to clear the upper half */
@@ -165,7 +168,8 @@ static void set_arithmetic(struct sem *sem, const ZydisDecodedInstruction *insn,
 	}
 }
 
-static void set_jump(struct sem *sem, const ZydisDecodedInstruction *insn,
+/* Where a jump or a call goes. */
+static void set_jump(struct sem *sem, uint8_t as, const ZydisDecodedInstruction *insn,
 		     const ZydisDecodedOperand *op, uint64_t addr)
 {
 	sem->size = 8;
@@ -174,7 +178,7 @@ static void set_jump(struct sem *sem, const ZydisDecodedInstruction *insn,
 		sem->src = reg_number(op[0].reg.value);
 	else if (!is_mem(&op[0]) || !take_memory(sem, insn, &op[0], addr))
 		return;
-	sem->op = SEM_JUMP;
+	sem->op = as;
 }
 
 static void set_op(struct sem *sem, const ZydisDecodedInstruction *insn,
@@ -232,9 +236,9 @@ static void set_op(struct sem *sem, const ZydisDecodedInstruction *insn,
 	case ZYDIS_MNEMONIC_CALL:
 		sem->op = SEM_CALL;
 		sem->writes = CALLER_SAVED;
-		return;
+		return set_jump(sem, SEM_CALL, insn, op, addr);
 	case ZYDIS_MNEMONIC_JMP:
-		return set_jump(sem, insn, op, addr);
+		return set_jump(sem, SEM_JUMP, insn, op, addr);
 	default:
 		return;
 	}

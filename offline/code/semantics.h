@@ -22,6 +22,7 @@ enum sem_op {
 	SEM_STORE,	 /* memory = the low `size` bytes of src (REG_NONE: a constant) */
 	SEM_LEA,	 /* dst = base + index * scale + disp */
 	SEM_ADD,	 /* dst += src */
+	SEM_ADD_LOAD,	 /* dst += 8 bytes of memory */
 	SEM_ADD_IMM,	 /* dst += value; by sub if `is_sub`, so that its flags compare as well */
 	SEM_AND_IMM,	 /* dst &= value */
 	SEM_SHL_IMM,	 /* dst <<= value */
@@ -29,7 +30,7 @@ enum sem_op {
 	SEM_PUSH,	 /* sp -= size */
 	SEM_POP,	 /* sp += size */
 	SEM_LEAVE,	 /* sp = bp + 8, bp popped */
-	SEM_CALL,
+	SEM_CALL,     /* an indirect one: as SEM_JUMP */
 	SEM_EXCHANGE, /* dst and src, registers, change places */
 	SEM_JUMP,     /* to src, or to what memory holds if `memory` */
 };

@@ -8,6 +8,7 @@
 #include "offline/code/stack_switch.h"
 
 #include "offline/code/builder.h"
+#include "offline/code/known_callees.h"
 #include "offline/code/receivers.h"
 #include "offline/code/semantics.h"
 
@@ -442,8 +443,11 @@ int stack_switch_solve(struct builder *b)
 		grew = false;
 		for (uint32_t i = 0; i < b->sites.n; i++) {
 			struct pugmark_site *site = &b->sites.at[i];
+			uint32_t callee = site->target;
+			if (site->via == PUGMARK_VIA_INDIRECT)
+				callee = known_callee_func(b, insn_at(b, site->addr));
 			bool to = site->flags & PUGMARK_SITE_SWITCHES ||
-				  (site->target != PUGMARK_NONE && jumps[site->target]) ||
+				  (callee != PUGMARK_NONE && jumps[callee]) ||
 				  (site->via == PUGMARK_VIA_INDIRECT && taken);
 			if (!to)
 				continue;

@@ -32,18 +32,28 @@ static bool read_pointer(const struct builder *b, uint64_t addr, uint64_t *value
 	return true;
 }
 
+static uint32_t entry_bytes(const struct table_load *load)
+{
+	return load->relative && !load->wide ? 4 : 8;
+}
+
 bool table_entry(const struct builder *b, const struct table_load *load, uint32_t i,
 		 uint64_t *target)
 {
 	if (!load->relative)
 		return read_pointer(b, load->table + UINT64_C(8) * i, target);
-	int32_t distance;
 	size_t len;
-	const uint8_t *bytes = elf_image_bytes(b->image, load->table + UINT64_C(4) * i, &len);
-	if (!bytes || len < sizeof(distance))
+	uint64_t place = load->table + (uint64_t)entry_bytes(load) * i;
+	const uint8_t *bytes = elf_image_bytes(b->image, place, &len);
+	if (!bytes || len < entry_bytes(load))
 		return false;
+	int32_t distance;
+	int64_t wide;
 	memcpy(&distance, bytes, sizeof(distance));
-	*target = load->base + (uint64_t)(int64_t)distance;
+	wide = distance;
+	if (load->wide)
+		memcpy(&wide, bytes, sizeof(wide));
+	*target = load->base + (uint64_t)wide;
 	return true;
 }
 
@@ -70,7 +80,7 @@ void table_measure(struct backslice *s, uint32_t func, const struct table_load *
 {
 	uint64_t bound = 0;
 	bool exact = false, whole = false;
-	uint32_t bytes = load->relative ? 4 : 8;
+	uint32_t bytes = entry_bytes(load);
 	*x = (struct extent){.max = TABLE_MAX_ENTRIES};
 	x->bounded =
 		load->has_index && index_bound(s, load->index, load->at, &bound, &exact, &whole);

@@ -12,7 +12,8 @@ enum { TABLE_MAX_ENTRIES = 1 << 16 };
 struct table_load {
 	uint64_t table, base;
 	bool single;	/* always the same entry */
-	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
+	bool relative;	/* distances from base, of 32 bits; else 64-bit addresses */
+	bool wide;	/* distances of 64 bits */
 	bool has_index; /* index and at are set */
 	bool in_bytes;	/* the index counts bytes of the table, by whole entries */
 	struct loc index;

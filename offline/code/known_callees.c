@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* known_callees.c: follows the register or memory that a call goes by back to a constant. */
+#include "offline/code/known_callees.h"
+
+#include "offline/base/search.h"
+#include "offline/code/backslice.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MAX_COPIES = 8 };
+
+/* What @addr, a function, a PLT stub or a GOT slot, is known to do. */
+static uint8_t flags_of(const struct builder *b, uint64_t addr)
+{
+	uint32_t import = elf_image_import_at(b->image, addr);
+	if (import != PUGMARK_NONE)
+		return b->imports[import].flags;
+	if (!in_text(b, addr))
+		return 0;
+	uint8_t flags = rankmap_has(&b->noreturn, addr - b->text_addr) ? PUGMARK_SITE_NORETURN : 0;
+	if (rankmap_has(&b->returns_twice, addr - b->text_addr))
+		flags |= PUGMARK_SITE_RETURNS_TWICE;
+	return flags;
+}
+
+static const struct known_callee *callee_of(const struct builder *b, uint32_t insn)
+{
+	uint32_t n = b->known_callees.n;
+	const struct known_callee *at = b->known_callees.at;
+	uint32_t low = SEARCH_FIRST_NOT(0, n, i, at[i].insn < insn);
+	return low < n && at[low].insn == insn ? &at[low] : NULL;
+}
+
+uint8_t known_callee_flags(const struct builder *b, uint32_t insn)
+{
+	const struct known_callee *callee = callee_of(b, insn);
+	return callee ? flags_of(b, callee->addr) : 0;
+}
+
+uint32_t known_callee_func(const struct builder *b, uint32_t insn)
+{
+	const struct known_callee *callee = callee_of(b, insn);
+	return callee ? builder_func_starting(b, callee->addr) : PUGMARK_NONE;
+}
+
+/* Whether the instruction names a place of which something is known, or is a 64-bit constant that
+ * may be the distance of one from an address. */
+static bool names_known(struct builder *b, uint32_t insn)
+{
+	enum { DISTANCE_BITS = 40 };
+	const uint8_t *bytes = builder_insn_bytes(b, insn);
+	uint8_t len = b->insns.at[insn].len;
+	if (len == 10 && (bytes[0] & 0xfe) == 0x48 && (bytes[1] & 0xf8) == 0xb8) {
+		int64_t value;
+		memcpy(&value, bytes + 2, sizeof(value));
+		int64_t high = value >> DISTANCE_BITS;
+		return !high || high == -1;
+	}
+	bool by_rip = len == 7 && (bytes[0] & 0xf8) == 0x48 && (bytes[2] & 0xc7) == 5 &&
+		      (bytes[1] == 0x8b || bytes[1] == 0x8d);
+	bool imm = (len == 5 && (bytes[0] & 0xf8) == 0xb8) ||
+		   (len == 6 && bytes[0] == 0x41 && (bytes[1] & 0xf8) == 0xb8);
+	if (!by_rip && !imm)
+		return false;
+	int32_t rel;
+	memcpy(&rel, bytes + len - sizeof(rel), sizeof(rel));
+	uint64_t addr = by_rip ? insn_addr(b, insn) + len + (uint64_t)(int64_t)rel : (uint32_t)rel;
+	return flags_of(b, addr) != 0;
+}
+
+/* Whether the block ends with a call or jump by a register, or by memory that it does not name. */
+static bool goes_by_pointer(const struct builder *b, const struct pugmark_block *block)
+{
+	uint32_t last = block->insn + block->n_insns - 1;
+	const struct pugmark_insn *insn = &b->insns.at[last];
+	return (insn->kind == PUGMARK_INSN_CALL_IND || insn->kind == PUGMARK_INSN_JMP_IND) &&
+	       !decode_slot(insn, builder_insn_bytes(b, last), insn_addr(b, last));
+}
+
+static bool may_have(struct builder *b, const struct pugmark_func *f)
+{
+	bool any = false, named = false;
+	for (uint32_t k = f->block; k < f->block + f->n_blocks && !any; k++)
+		any = goes_by_pointer(b, &b->blocks.at[k]);
+	for (uint32_t k = f->block; any && k < f->block + f->n_blocks && !named; k++) {
+		const struct pugmark_block *block = &b->blocks.at[k];
+		for (uint32_t i = block->insn; i < block->insn + block->n_insns && !named; i++)
+			named = names_known(b, i);
+	}
+	return named;
+}
+
+/* The place that @loc leads to at @at: the constant that it holds, or the GOT slot that it was
+ * loaded from. 0: not known. */
+static uint64_t place_of(struct backslice *s, struct loc loc, struct place at)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	uint64_t addr;
+	if (backslice_const(s, loc, at, &addr))
+		return addr;
+	for (int i = 0; i < MAX_COPIES && backslice_defs(s, loc, at, defs) == 1; i++) {
+		struct sem sem = *backslice_sem(s, defs[0].insn);
+		at = defs[0];
+		bool on_stack = sem.index == REG_NONE && (sem.base == REG_SP || sem.base == REG_BP);
+		if (sem.size != 8)
+			return 0;
+		if (sem.op == SEM_LOAD && !on_stack)
+			return backslice_const_operand(s, &sem, at, &addr) ? addr : 0;
+		if (sem.op == SEM_LOAD)
+			loc = (struct loc){sem.base, true, sem.disp};
+		else if ((sem.op == SEM_COPY || sem.op == SEM_STORE) && sem.src != REG_NONE)
+			loc = (struct loc){.reg = sem.src};
+		else
+			return 0;
+	}
+	return 0;
+}
+
+static int look_at(struct backslice *s, uint32_t block)
+{
+	struct builder *b = s->b;
+	const struct pugmark_block *at = &s->flow->blocks.at[block];
+	uint32_t insn = at->insn + at->n_insns - 1;
+	struct place place = {block, insn};
+	const struct sem *found = backslice_sem(s, insn);
+	if (!found)
+		return -ENOMEM;
+	struct sem sem = *found;
+	uint64_t addr = 0;
+	if (sem.memory)
+		backslice_const_operand(s, &sem, place, &addr);
+	else if (sem.src != REG_NONE)
+		addr = place_of(s, (struct loc){.reg = sem.src}, place);
+	bool function = addr && builder_func_starting(b, addr) != PUGMARK_NONE;
+	if (!addr || (!function && elf_image_import_at(b->image, addr) == PUGMARK_NONE))
+		return 0;
+	return VEC_PUSH(&b->known_callees, (struct known_callee){insn, addr}) ? 0 : -ENOMEM;
+}
+
+static int compare_insns(const void *a, const void *b)
+{
+	const struct known_callee *x = a, *y = b;
+	return x->insn < y->insn ? -1 : x->insn > y->insn;
+}
+
+int known_callees_find(struct builder *b, struct backslice *s, bool *changed)
+{
+	struct cfg flow = {0};
+	int err = 0;
+	b->known_callees.n = 0;
+	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
+		if (!may_have(b, &b->funcs.at[i]))
+			continue;
+		err = cfg_build(b, i, &flow);
+		if (!err)
+			err = backslice_enter(s, &flow);
+		for (uint32_t k = 0; k < flow.blocks.n && !err; k++)
+			if (goes_by_pointer(b, &flow.blocks.at[k]))
+				err = look_at(s, k);
+	}
+	cfg_deinit(&flow);
+	if (b->known_callees.n)
+		qsort(b->known_callees.at, b->known_callees.n, sizeof(*b->known_callees.at),
+		      compare_insns);
+	for (uint32_t i = 0; i < b->known_callees.n; i++)
+		*changed |= flags_of(b, b->known_callees.at[i].addr) != 0;
+	return err;
+}

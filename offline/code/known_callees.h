@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* known_callees.h: calls and jumps by a register or by memory of which the code itself shows that
+ * they go to one place: an import or a function of this module. The large code model makes every
+ * call so, and compilers that call through the GOT may keep what they have read there in a
+ * register. They stay calls of a pointer; what is known of where they go is whether that returns,
+ * returns twice or switches stacks. */
+#ifndef OFFLINE_KNOWN_CALLEES_H
+#define OFFLINE_KNOWN_CALLEES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct backslice;
+struct builder;
+
+/* Finds them, once jump tables are known, with the search that found these. Only of functions whose
+ * code names such a place, or makes addresses out of 64-bit constants. Sets *@changed where that
+ * changes the control flow. 0 or -ENOMEM. */
+int known_callees_find(struct builder *b, struct backslice *s, bool *changed);
+/* What is known of where the call or jump @insn goes: enum pugmark_site_flag. */
+uint8_t known_callee_flags(const struct builder *b, uint32_t insn);
+/* The function of this module that it goes to, or PUGMARK_NONE. */
+uint32_t known_callee_func(const struct builder *b, uint32_t insn);
+
+#endif
