@@ -126,15 +126,26 @@ def show(row):
     )
 
 
-def fill(table, kind, packages_drawn, wanted, until, tries=1):
+def wanting(table, drawn, wanted):
+    """The next of each kind in turn, as long as rows of that kind are wanted: a table that is ended early
+    has some of both. @drawn and @wanted by kind."""
+    left = {kind: iter(packages_drawn) for kind, packages_drawn in drawn.items()}
+    while left:
+        for kind in list(left):
+            name = next((d for d in left[kind] if not table.has(kind, d if isinstance(d, str) else d[0])), None)
+            if name is None or len(table.of(kind)) >= wanted[kind]:
+                del left[kind]
+            else:
+                yield kind, name
+
+
+def fill(table, drawn, wanted, until, tries=1):
     """Rows of packages in the order drawn, until there are enough or it is too late. One that is not right is
     tried as often as @tries says: chance may have told two runs apart, and does not do so twice."""
-    for drawn in packages_drawn:
-        if len(table.of(kind)) >= wanted or time.monotonic() > until:
+    for kind, name in wanting(table, drawn, wanted):
+        if time.monotonic() > until:
             return
-        package, names = (drawn, ()) if isinstance(drawn, str) else (drawn[0], drawn[1:])
-        if table.has(kind, package):
-            continue
+        package, names = (name, ()) if isinstance(name, str) else (name[0], name[1:])
         for _ in range(tries):
             row, details = row_of(kind, package, *names)
             if row["verdict"] not in WRONG:
@@ -233,13 +244,13 @@ def main():
         os.environ["WIDE_KINDS"] = "4"
         with tempfile.TemporaryDirectory() as folder:
             table = Table(f"{folder}/table")
-            fill(table, "program", lot.draw_installed(args.seed), 12, until, tries=2)
+            fill(table, {"program": lot.draw_installed(args.seed)}, {"program": 12}, until, tries=2)
             right = sum_up(table)
         right = is_apart() and hears_the_program_alone() and right
         return 0 if right and table.of("program") else 1
     table = Table(args.table)
-    fill(table, "program", lot.draw(args.seed, "program"), args.programs, until)
-    fill(table, "service", lot.draw(args.seed, "service"), args.services, until)
+    wanted = {"service": args.services, "program": args.programs}
+    fill(table, {kind: lot.draw(args.seed, kind) for kind in wanted}, wanted, until)
     return 0 if sum_up(table) else 1
 
 
