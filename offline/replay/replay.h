@@ -94,6 +94,9 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 					 struct value_trace *trace);
 /* Goes to the moment before instruction @count, in either direction. */
 enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count);
+/* The same for a place where the run has been, as one of many that are looked at in their order: on
+ * the way forward no snapshot is left. 0; -ENOMEM; -EIO: it is elsewhere now. */
+int value_run_go(struct value_run *run, uint64_t count);
 /* Goes to where the task is at the moment from @from to @to of the order over all tasks: to the
  * first place whose instructions are not over before it, or if these begin behind it to the last
  * place before, where the task waits. @back: to the last place that has begun by then.

@@ -4,6 +4,8 @@
  * steps back does), so a long way forward leaves a snapshot NEAR instructions before its end. */
 #include "offline/replay/replay_impl.h"
 
+#include <errno.h>
+
 enum { NEAR = 100000 };
 
 /* The last snapshot at or before @count; NULL: none. */
@@ -41,4 +43,17 @@ enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count)
 			return VALUE_REPLAY_NO_MEMORY;
 	}
 	return value_run_forward(run, count, NULL);
+}
+
+int value_run_go(struct value_run *run, uint64_t count)
+{
+	uint64_t now = value_run_count(run);
+	enum value_replay_stop stop = count == now  ? VALUE_REPLAY_LIMIT
+				      : count < now ? value_run_seek(run, count)
+						    : value_run_forward(run, count, NULL);
+
+	if (stop == VALUE_REPLAY_NO_MEMORY)
+		return -ENOMEM;
+	/* The place may be the last one before a gap or the end. */
+	return value_run_count(run) == count ? 0 : -EIO;
 }

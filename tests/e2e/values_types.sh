@@ -216,13 +216,22 @@ ${CC:-cc} -O2 -g -w -o marks marks.c
 "$PUGMARK" values marks.rec "marks.c:$(grep -n HERE marks.c | cut -d: -f1)" >got
 claim 'what is computed from something assumed is assumed' \
 	is "$(grep -oE '\b[xyz]=[^,)]*' got | sort -u | sed -E 's/=-?[0-9]+~$/=~/' | tr '\n' ' ')" 'x=~ y=~ z=~ '
+run 0 values marks.rec show --where '*p == 123456'
+claim 'what an assumed value says to be no match is told' \
+	is "$(cat out)" 'task 1: 1 more where it does not hold by assumed values (--where)'
+run 0 values marks.rec show --where '*p != 123456'
+claim 'as is a match' is "$(sed -E 's/^1 .* show\(.*/show/' out | tr '\n' ' ')" \
+	'show task 1: 1 of these by assumed values (--where) '
+run 0 values marks.rec show --where '*p == 123456' --format json
+claim 'in JSON too' python3 -c 'import json
+assert json.load(open("out")) == [{"task": 1, "where_assumed": 0, "where_not_assumed": 1}]'
 
 # --- conditions -----------------------------------------------------------------------------------
 cat >chosen.c <<'C'
 #include <string.h>
 struct in { double d; unsigned bits : 3; char tag[4]; };
 enum shade { LIGHT = -1, DARK = 3 };
-struct out { int n; const char *name; struct in in; int list[3]; enum shade shade; };
+struct out { int n; const char *name; struct in in; int list[3]; enum shade shade; double tenth; float third; long double fifth; };
 __attribute__((noinline)) int take(struct out *p, float f, unsigned long u) { return p->n + (int)f + (int)u; }
 int main(void)
 {
@@ -233,6 +242,7 @@ int main(void)
 		o.in.d = i / 4.;
 		o.in.bits = i % 8;
 		o.shade = i % 5 ? DARK : LIGHT;
+		o.tenth = i / 10., o.third = i / 3.f, o.fifth = i / 5.L;
 		memcpy(o.in.tag, i % 3 == 1 ? "bbc" : "abc", 4);
 		take(&o, i / 2.f, ~0ul - i);
 	}
@@ -259,7 +269,16 @@ u > 18446744073709551613|2
 p->shade == LIGHT|4
 p->shade == shade::DARK && p->n < 10|8
 p->shade < DARK|4
+p->tenth == 0.1|1
+p->tenth != 0.7|19
+p->tenth <= 0.3|4
+p->tenth < 1.1|11
+p->third == 0.33333334326744080|1
+p->third == 0.33333333333333331|0
+p->fifth == 0.2|1
 L
+"$PUGMARK" values chosen.rec take --where 'p->n > 3' --limit 5 >got
+claim 'of those that are chosen as many are shown as is asked for' is "$(wc -l <got) $(tail -n 1 got)" '6 task 1: 11 more (--limit)'
 run 1 values chosen.rec take --where 'p->zzz == 3'
 claim 'a member that is not there is named' grep -q 'there is no variable of that name' err
 run 1 values chosen.rec take --where 'p->shade == DUSK'

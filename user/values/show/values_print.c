@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Instances of a task of which nobody knows whether they are what was asked for. */
-struct unknown {
+/* Instances of a task, by whether they are what was asked for. */
+struct tally {
 	uint32_t task;
-	uint64_t n;
+	uint64_t of[VALUE_HOLDS_NOT + 1], shown;
 };
 
 struct printing {
@@ -31,8 +31,8 @@ struct printing {
 	struct value_names *names;
 	struct value_where *where; /* NULL: all */
 	uint64_t met, known; /* instances of the place; of where the variable is known there */
-	VEC(struct unknown) unknown; /* that are not told yet */
-	bool first;		     /* of a JSON list */
+	VEC(struct tally) unknown; /* that are not told yet */
+	bool first;		   /* of a JSON list */
 	bool partial;
 };
 
@@ -131,15 +131,6 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 	return 0;
 }
 
-/* Goes to what is before instruction @count. */
-static bool go(struct value_run *run, uint64_t count)
-{
-	if (count < value_run_count(run))
-		return value_run_seek(run, count) == VALUE_REPLAY_LIMIT;
-	return count == value_run_count(run) ||
-	       value_run_forward(run, count, NULL) == VALUE_REPLAY_LIMIT;
-}
-
 /* What there is to say of one instance. */
 struct seen {
 	const struct value_instance *at;
@@ -183,9 +174,9 @@ static void look_at_result(struct printing *p, struct value_run *run, struct val
 	}
 }
 
-/* Goes there and fills @s, which starts zeroed but for its place; whether it is what was asked for,
- * in *@holds. */
-static int look(struct printing *p, struct value_run *run, struct seen *s, enum value_holds *holds)
+/* Fills @s, which starts zeroed but for its place, if it is to be shown (*@shown). */
+static int look(struct printing *p, struct value_run *run, struct seen *s, struct tally *tally,
+		bool *shown)
 {
 	struct value_machine *m = value_run_machine(run);
 	uint32_t module = 0;
@@ -196,12 +187,15 @@ static int look(struct printing *p, struct value_run *run, struct seen *s, enum 
 	s->entry = value_names_is_entry(p->names, s->at->ip);
 	struct value_vars *vars = value_names_vars_at(p->names, module, s->elf);
 	captures_bias(value_replay_captures(p->replay), module, &bias);
-	*holds = VALUE_HOLDS;
+	enum value_holds holds = VALUE_HOLDS;
 	if (p->where)
-		*holds = vars ? value_where_holds(p->where, vars, s->elf, bias, m)
-			      : VALUE_HOLDS_UNKNOWN;
-	if (*holds != VALUE_HOLDS)
+		holds = vars ? value_where_holds(p->where, vars, s->elf, bias, m)
+			     : VALUE_HOLDS_UNKNOWN;
+	tally->of[holds]++;
+	*shown = holds <= VALUE_HOLDS_ASSUMED && tally->shown < p->options->limit;
+	if (!*shown)
 		return 0;
+	tally->shown++;
 	FILE *out = open_memstream(&s->args, &len);
 	if (!out)
 		return -ENOMEM;
@@ -211,9 +205,12 @@ static int look(struct printing *p, struct value_run *run, struct seen *s, enum 
 		value_vars_json(vars, out, s->elf, bias, s->entry ? VARS_ARGUMENTS : VARS_ALL, m);
 		fclose(out);
 	}
-	if (s->entry && s->at->back != VALUE_NEVER && go(run, s->at->back))
+	if (!s->entry || s->at->back == VALUE_NEVER)
+		return 0;
+	int err = value_run_go(run, s->at->back);
+	if (!err)
 		look_at_result(p, run, vars, s);
-	return 0;
+	return err;
 }
 
 static void print_seen(const struct seen *s)
@@ -244,24 +241,45 @@ static void print_seen_json(const struct seen *s, bool first)
 	       s->returned && *s->returned ? s->returned : "null");
 }
 
-static int print_instance(struct printing *p, struct value_run *run, uint32_t task,
-			  const struct value_instance *i, uint64_t *unknown)
+static int print_instance(struct printing *p, struct value_run *run, const struct value_instance *i,
+			  struct tally *tally)
 {
-	struct seen s = {.at = i, .task = task};
-	enum value_holds holds;
+	struct seen s = {.at = i, .task = tally->task};
+	bool shown = false;
+	int err = value_run_go(run, i->count);
 
-	if (!go(run, i->count))
-		return 0;
-	int err = look(p, run, &s, &holds);
-	p->known += holds != VALUE_HOLDS_UNKNOWN;
-	*unknown += holds == VALUE_HOLDS_UNKNOWN;
-	if (!err && holds == VALUE_HOLDS && p->options->json)
+	if (!err)
+		err = look(p, run, &s, tally, &shown);
+	if (!err && shown && p->options->json)
 		print_seen_json(&s, p->first);
-	else if (!err && holds == VALUE_HOLDS)
+	else if (!err && shown)
 		print_seen(&s);
-	p->first &= err || holds != VALUE_HOLDS;
+	p->first &= err || !shown;
 	seen_deinit(&s);
 	return err;
+}
+
+/* How many of what was shown, and of what was not, only assumed values say that of. */
+static void tell_assumed(struct printing *p, const struct tally *t)
+{
+	uint64_t shown = t->of[VALUE_HOLDS_ASSUMED], not = t->of[VALUE_HOLDS_NOT_ASSUMED];
+
+	if (!shown && !not )
+		return;
+	if (p->options->json) {
+		printf("%s{\"task\":%" PRIu32 ",\"where_assumed\":%" PRIu64
+		       ",\"where_not_assumed\":%" PRIu64 "}",
+		       p->first ? "" : ",\n", t->task, shown, not );
+		p->first = false;
+		return;
+	}
+	if (shown)
+		printf("task %" PRIu32 ": %" PRIu64 " of these by assumed values (--where)\n",
+		       t->task, shown);
+	if (not )
+		printf("task %" PRIu32 ": %" PRIu64
+		       " more where it does not hold by assumed values (--where)\n",
+		       t->task, not );
 }
 
 /* Of some it may be that they are what was asked for. Where nothing is known of any, that is an
@@ -269,14 +287,15 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 static void tell_unknown(struct printing *p)
 {
 	for (uint32_t i = 0; p->known && i < p->unknown.n; i++) {
-		const struct unknown *u = &p->unknown.at[i];
+		const struct tally *t = &p->unknown.at[i];
+		uint64_t n = t->of[VALUE_HOLDS_UNKNOWN];
 		if (p->options->json)
 			printf("%s{\"task\":%" PRIu32 ",\"where_unknown\":%" PRIu64 "}",
-			       p->first ? "" : ",\n", u->task, u->n);
+			       p->first ? "" : ",\n", t->task, n);
 		else
 			printf("task %" PRIu32 ": %" PRIu64
 			       " more of which nobody knows whether it holds (--where)\n",
-			       u->task, u->n);
+			       t->task, n);
 		p->first = false;
 		p->partial = true;
 	}
@@ -289,7 +308,7 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 {
 	struct value_instances found;
 	struct value_run *run;
-	uint64_t unknown = 0;
+	struct tally tally = {.task = task};
 	int err = value_run_new(p->replay, task, &run, diag);
 
 	if (err)
@@ -301,13 +320,18 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		err = -EIO;
 	p->met += err ? 0 : found.n;
 	for (uint64_t i = 0; !err && i < found.n; i++)
-		err = print_instance(p, run, task, &found.at[i], &unknown);
-	if (unknown && !VEC_PUSH(&p->unknown, (struct unknown){task, unknown}))
+		err = print_instance(p, run, &found.at[i], &tally);
+	if (tally.of[VALUE_HOLDS_UNKNOWN] && !VEC_PUSH(&p->unknown, tally))
 		err = -ENOMEM;
 	if (!err) {
+		uint64_t is = tally.of[VALUE_HOLDS] + tally.of[VALUE_HOLDS_ASSUMED];
+
+		p->known += found.n - tally.of[VALUE_HOLDS_UNKNOWN];
 		p->partial |= found.stop == VALUE_REPLAY_GAP;
+		tell_assumed(p, &tally);
 		tell_unknown(p);
-		value_text_more(task, found.total - found.n, p->options->json, &p->first);
+		value_text_more(task, found.total - found.n + is - tally.shown, p->options->json,
+				&p->first);
 		if (found.stop == VALUE_REPLAY_GAP)
 			value_text_gap(task, found.end, value_run_gap(run), p->options->json,
 				       &p->first);

@@ -145,19 +145,20 @@ void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, ui
 	value_print_mark(out, worst);
 }
 
-int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-			 const char *text, struct value_memory *memory)
+uint8_t value_string_is(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			const char *text, struct value_memory *memory, bool *is)
 {
 	struct value_bytes there = {.place = VALUE_IN_MEMORY};
 	Dwarf_Word max = UINT64_MAX;
 	int tag = dwarf_tag(type);
+	uint8_t worst = VALUE_EXACT;
 
 	if (value_characters_of(type).width != 1 ||
 	    (tag != DW_TAG_array_type && tag != DW_TAG_pointer_type))
-		return -1;
+		return VALUE_UNKNOWN;
 	if (tag == DW_TAG_array_type) {
 		if (dwarf_aggregate_size(type, &max))
-			return -1;
+			return VALUE_UNKNOWN;
 		there = *v;
 	} else {
 		there.at_quality = value_bytes_read(v, memory, off, &there.addr, 8);
@@ -165,12 +166,13 @@ int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t 
 	}
 	for (uint64_t i = 0;; i++) {
 		char c = 0;
+		uint8_t quality =
+			i < max ? value_bytes_read(&there, memory, off + i, &c, 1) : VALUE_EXACT;
 
-		if (i < max && value_bytes_read(&there, memory, off + i, &c, 1) >= VALUE_UNKNOWN)
-			return -1;
-		if (c != text[i])
-			return 1;
-		if (!c)
-			return 0;
+		worst = quality > worst ? quality : worst;
+		if (worst < VALUE_UNKNOWN && c == text[i] && c)
+			continue;
+		*is = c == text[i];
+		return worst;
 	}
 }

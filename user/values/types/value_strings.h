@@ -19,9 +19,9 @@ struct value_characters value_characters_of(Dwarf_Die *die);
 void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, uint64_t max,
 			struct value_characters chars, struct value_memory *memory);
 
-/* Whether the text there, of an array or pointer of the plain type, is not @text: 0 or 1; -1: that
- * is not known, or it is no text. */
-int value_string_compare(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
-			 const char *text, struct value_memory *memory);
+/* Whether the text there, of an array or pointer of the plain type, is @text, in *@is. Returns the
+ * quality of what says so; unknown as well where the type is no text's. */
+uint8_t value_string_is(Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
+			const char *text, struct value_memory *memory, bool *is);
 
 #endif

@@ -21,6 +21,7 @@ struct comparison {
 	char op[3];
 	bool is_text, is_enumerator;
 	long double number;
+	double rounded; /* the number as C has it, for a float or a double */
 };
 
 struct value_where {
@@ -73,10 +74,13 @@ static const char *parse_constant(const char *s, struct comparison *c)
 	/* Octal, as in C; all whole numbers of 64 bits are a long double exactly. */
 	errno = 0;
 	unsigned long long whole = strtoull(*s == '-' ? s + 1 : s, &end, 0);
-	if (end != s + (*s == '-') && !strchr(".eEpP", *end ? *end : ' ') && !errno)
+	if (end != s + (*s == '-') && !strchr(".eEpP", *end ? *end : ' ') && !errno) {
 		c->number = *s == '-' ? -(long double)whole : (long double)whole;
-	else
+		c->rounded = (double)c->number;
+	} else {
 		c->number = strtold(s, &end);
+		c->rounded = strtod(s, NULL);
+	}
 	return end == s || isalnum((unsigned char)*end) || *end == '_' ? parse_enumerator(s, c)
 								       : end;
 }
@@ -156,6 +160,15 @@ static bool compare(const struct comparison *c, long double v, long double with)
 	}
 }
 
+static enum value_holds by_quality(bool holds, uint8_t quality)
+{
+	if (quality >= VALUE_UNKNOWN)
+		return VALUE_HOLDS_UNKNOWN;
+	if (quality == VALUE_ASSUMED)
+		return holds ? VALUE_HOLDS_ASSUMED : VALUE_HOLDS_NOT_ASSUMED;
+	return holds ? VALUE_HOLDS : VALUE_HOLDS_NOT;
+}
+
 static enum value_holds holds_one(const struct comparison *c, const struct value_part *part,
 				  struct value_memory *memory)
 {
@@ -163,22 +176,25 @@ static enum value_holds holds_one(const struct comparison *c, const struct value
 	bool is_real, is_unsigned;
 	long double real, with = c->number;
 	int64_t whole;
+	uint8_t quality;
 
 	if (c->is_enumerator && !value_enumerator(&type, c->text, &with))
 		return VALUE_HOLDS_UNKNOWN;
 	if (c->is_text) {
-		int differs = value_string_compare(&type, &part->value, part->off, c->text, memory);
+		bool is = false;
 
-		return differs < 0		       ? VALUE_HOLDS_UNKNOWN
-		       : (c->op[0] == '=') == !differs ? VALUE_HOLDS
-						       : VALUE_HOLDS_NOT;
+		quality = value_string_is(&type, &part->value, part->off, c->text, memory, &is);
+		return by_quality(is == (c->op[0] == '='), quality);
 	}
-	if (value_scalar_number(&type, &part->value, part->off, part->bits, memory, &whole, &real,
-				&is_real, &is_unsigned) >= VALUE_UNKNOWN)
+	quality = value_scalar_number(&type, &part->value, part->off, part->bits, memory, &whole,
+				      &real, &is_real, &is_unsigned);
+	if (quality >= VALUE_UNKNOWN)
 		return VALUE_HOLDS_UNKNOWN;
 	if (!is_real)
 		real = is_unsigned ? (long double)(uint64_t)whole : (long double)whole;
-	return compare(c, real, with) ? VALUE_HOLDS : VALUE_HOLDS_NOT;
+	else if (value_type_size(&type) <= sizeof(double))
+		with = c->rounded;
+	return by_quality(compare(c, real, with), quality);
 }
 
 enum value_holds value_where_holds(const struct value_where *w, struct value_vars *vars,
@@ -193,9 +209,7 @@ enum value_holds value_where_holds(const struct value_where *w, struct value_var
 				? holds_one(&w->of.at[i], &part, value_machine_memory(m))
 				: VALUE_HOLDS_UNKNOWN;
 
-		if (one == VALUE_HOLDS_NOT)
-			return one;
-		all = one == VALUE_HOLDS_UNKNOWN ? one : all;
+		all = one > all ? one : all;
 	}
 	return all;
 }

@@ -13,8 +13,14 @@ struct value_where;
 int value_where_parse(const char *text, struct value_where **out, struct pugmark_diag *diag);
 void value_where_free(struct value_where *where);
 
-enum value_holds { VALUE_HOLDS_NOT, VALUE_HOLDS, VALUE_HOLDS_UNKNOWN };
-/* Whether it holds at the ELF address @addr. Unknown: a variable is not there or not known. */
+enum value_holds {
+	VALUE_HOLDS,
+	VALUE_HOLDS_ASSUMED,	 /* if values are what is assumed */
+	VALUE_HOLDS_UNKNOWN,	 /* a variable is not there or not known */
+	VALUE_HOLDS_NOT_ASSUMED, /* not, if values are what is assumed */
+	VALUE_HOLDS_NOT,
+};
+/* Whether it holds at the ELF address @addr: the greatest of what its comparisons do. */
 enum value_holds value_where_holds(const struct value_where *where, struct value_vars *vars,
 				   uint64_t addr, uint64_t bias, struct value_machine *m);
 
