@@ -114,14 +114,12 @@ static int look_at_all(struct calls *c, struct value_run *run, const struct valu
 	uint64_t n;
 	struct moment *moments = moments_of(found, &n);
 	int err = moments ? 0 : -ENOMEM;
-	bool there = !err && value_run_seek(run, 0) == VALUE_REPLAY_LIMIT;
 
-	for (uint64_t i = 0; !err && there && i < n; i++) {
+	for (uint64_t i = 0; !err && i < n; i++) {
 		const struct moment *m = &moments[i];
 
-		if (m->count > value_run_count(run))
-			there = value_run_forward(run, m->count, NULL) == VALUE_REPLAY_LIMIT;
-		if (there)
+		err = value_run_go(run, m->count);
+		if (!err)
 			err = look(c, run, &found->at[m->call], m, &texts[m->call]);
 	}
 	free(moments);

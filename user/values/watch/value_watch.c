@@ -17,15 +17,6 @@
 /* Of one pointer; what is kept of each takes about a hundred bytes. */
 enum { POINTER_WRITES_MAX = 1 << 20 };
 
-/* To before instruction @count, in either direction. */
-static void go(struct value_run *run, uint64_t count)
-{
-	if (count > value_run_count(run))
-		value_run_forward(run, count, NULL);
-	else if (count < value_run_count(run))
-		value_run_seek(run, count);
-}
-
 /* Back to the start, with accesses in their order. */
 static void rewind_run(struct watch_run *w)
 {
@@ -98,8 +89,8 @@ static int follow_pointer(struct watch_run *w, uint64_t end, struct watch_spans 
 		for (; i < w->found.seen.n && moment_of(&w->found.seen.at[i]) <= at; i++)
 			if (!own)
 				place = w->found.seen.at[i].place;
-		go(w->run, at);
-		if (value_run_count(w->run) == at)
+		err = value_run_go(w->run, at);
+		if (!err)
 			err = add_span(w->run, &place, off, out);
 		if (own && span < own->n)
 			next = own->at[span].from;
@@ -306,7 +297,9 @@ int value_watch_print(struct value_replay *replay, struct value_names *names, ui
 	}
 	rewind_run(&w);
 	for (uint32_t i = 0; !w.found.err && i < w.found.seen.n; i++) {
-		go(w.run, moment_of(&w.found.seen.at[i]));
+		w.found.err = value_run_go(w.run, moment_of(&w.found.seen.at[i]));
+		if (w.found.err)
+			break;
 		print_access(&w, names, task, &w.found.seen.at[i], o->json, *first);
 		*first = false;
 	}
