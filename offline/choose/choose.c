@@ -137,15 +137,17 @@ static int take_unresolved(const struct conflicts *ch, struct choice *out)
 }
 
 /* When all functions are known, choosing for them again is taken to save half at most: what costs
- * over twice the limit is given up. */
+ * over twice the limit is given up, counting in what the functions that are left cost at least. */
 #define SETTLING_SAVES 2
 
 /* Returns whether the choice is of use: it costs no more than the limit. */
 static bool choose_in_order(struct conflicts *ch, const struct manner *how, struct call_order order,
 			    uint32_t *unresolved)
 {
-	double cost = 0;
+	double cost = 0, entries_left = 0;
 	uint64_t n_blocks = 0;
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		entries_left += forced_entry_cost(ch, f);
 	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
 		end = component_end(ch, order, i);
 		for (uint32_t k = i; k < end; k++)
@@ -154,9 +156,11 @@ static bool choose_in_order(struct conflicts *ch, const struct manner *how, stru
 		if (ch->prog->told && ch->prog->n_blocks)
 			ch->prog->told(ch->prog->told_ctx,
 				       PART_CHOSEN * (double)n_blocks / ch->prog->n_blocks);
-		for (uint32_t k = i; k < end; k++)
+		for (uint32_t k = i; k < end; k++) {
 			cost += choice_function_cost(ch->prog, ch->marks, order.funcs[k]);
-		if (cost > SETTLING_SAVES * how->limit_ns)
+			entries_left -= forced_entry_cost(ch, order.funcs[k]);
+		}
+		if (cost / SETTLING_SAVES + entries_left > how->limit_ns)
 			return false;
 	}
 	conflict_globalise(ch);

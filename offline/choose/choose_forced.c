@@ -3,6 +3,8 @@
  * not there or tells too little. */
 #include "offline/choose/choose_forced.h"
 
+#include <math.h>
+
 /* Whether the jcc at the block's end can be what is probed, at no more cost: then the event tells
  * the way it goes as well. Not where values are read: at the end they may be gone. */
 static bool shows_way(const struct prog_block *b)
@@ -120,6 +122,16 @@ bool forced_hubs_prevail(const struct conflicts *ch, uint32_t func)
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
 		edges += is_hub(ch, b) ? ch->pred_at[b + 1] - ch->pred_at[b] : 0;
 	return f->n_blocks >= HUB_PREDS * HUB_PREDS && edges >= HUB_EDGES * (uint64_t)f->n_blocks;
+}
+
+double forced_entry_cost(const struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!f->n_blocks || !(f->flags & PROG_ENTRY_WITNESS))
+		return 0;
+	const struct prog_block *b = &ch->prog->blocks[f->block];
+	float cost = fminf(b->any.cost_ns, b->last.cost_ns);
+	return isfinite(cost) ? (double)b->freq * f->freq * cost : 0;
 }
 
 /* Marks that no mode can do without: entries that no direct call announces; what the unwinder

@@ -8,6 +8,9 @@
 /* Sets the marks of @func that no mode can do without, and those of ch->given. */
 void force_function(struct conflicts *ch, uint32_t func);
 
+/* The least that the mark costs in a run that @func cannot do without where it begins, in ns. */
+double forced_entry_cost(const struct conflicts *ch, uint32_t func);
+
 /* What is missing where such a mark is not on @block, or does not tell which frame it is in: enum
  * pugmark_plan_unresolved_kind; or -1: nothing. */
 int forced_missing(const struct conflicts *ch, uint32_t block);

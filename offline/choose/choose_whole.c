@@ -48,12 +48,23 @@ static uint64_t width_after(struct conflicts *ch, uint32_t func, uint32_t block,
 	return width;
 }
 
+/* How many alternatives the decisions of @f have at most: each of them every block. */
+static uint64_t width_bound(const struct conflicts *ch, const struct prog_func *f)
+{
+	uint64_t decisions = f->n_blocks;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		decisions += ch->hops[b].n_succ;
+	return decisions * f->n_blocks;
+}
+
 /* Whether the decisions of @func have more alternatives than a plan may keep. */
 static bool too_wide(struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	uint64_t width = 0, most = WIDTH_SPARE + WIDTH_PER_BLOCK * f->n_blocks;
 	uint32_t stamp = ++ch->stamp;
+	if (width_bound(ch, f) <= most)
+		return false;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks && width <= most; b++)
 		if (ch->prog->blocks[b].flags & PROG_REACHED && conflict_is_node(ch, b))
 			width += width_after(ch, func, b, stamp);

@@ -121,7 +121,7 @@ static bool make_places(struct conflicts *ch)
 	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back,
 			       &ch->seen_alike, &ch->seen_fan,	   &ch->seen_end,
 			       &w->new_alts,	&w->term_at,	   &w->ahead};
-	uint8_t **flags[] = {&w->held,	     &w->passed,	&w->ours.starts,
+	uint8_t **flags[] = {&w->loops,	     &w->held,		&w->passed,	 &w->ours.starts,
 			     &w->ours.nodes, &w->rivals.starts, &w->rivals.nodes};
 	ch->heads = calloc(n, sizeof(*ch->heads));
 	bool ok = ch->heads;
@@ -181,6 +181,7 @@ void conflict_deinit(struct conflicts *ch)
 			   w->term_at,
 			   w->new_alts,
 			   w->ahead,
+			   w->loops,
 			   w->held,
 			   w->passed,
 			   w->ours.starts,

@@ -80,6 +80,7 @@ struct watch {
 	uint32_t *term_at; /* one of the terms may be of it */
 	uint32_t *new_alts;
 	uint32_t *ahead; /* decisions on the way to the mark lead there */
+	uint8_t *loops;	 /* a cycle may lead through it */
 	uint8_t *held;	 /* what is known to hold */
 	uint8_t *passed; /* enum passed: what a walk needs of it, in one byte */
 };

@@ -100,6 +100,17 @@ uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block)
 	return faults;
 }
 
+bool conflict_all_marked(const struct conflicts *ch, const struct prog_func *f)
+{
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct hop *hop = &ch->hops[b];
+		if (!ch->marks[b] && (hop->is_node || hop->flags & HOP_RET) &&
+		    ch->prog->blocks[b].flags & PROG_REACHED)
+			return false;
+	}
+	return true;
+}
+
 uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
@@ -107,10 +118,15 @@ uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func)
 		return 0;
 	conflict_begin(ch, func);
 	conflict_keep(ch, func);
-	uint32_t faults =
-		!conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	bool told = conflict_all_marked(ch, f);
+	uint32_t faults = !told && !conflict_decision_holds(
+					   ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
-		if (ch->prog->blocks[b].flags & PROG_REACHED && conflict_is_node(ch, b))
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
+			continue;
+		else if (told)
+			faults += !conflict_follow_holds(ch, b);
+		else
 			faults += __builtin_popcount(conflict_faults_after(ch, b));
 	conflict_keep_nothing(ch);
 	faults += conflict_end(ch);

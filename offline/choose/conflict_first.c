@@ -280,23 +280,26 @@ static bool jumps_differ_from_return(struct conflicts *ch, struct decision d)
 	return true;
 }
 
+bool conflict_alternatives_told(struct conflicts *ch, struct decision d, uint32_t *empty)
+{
+	/* In most decisions that do not hold the first alternatives already show it. */
+	struct filed filed = {++ch->file_stamp, UINT32_MAX};
+	*empty = ch->n_found = 0;
+	for (uint32_t i = 0; i < ch->alts.n; i++) {
+		bool top = false;
+		uint32_t from = ch->n_found;
+		*empty += conflict_close_over(ch, ch->alts.at[i], i, &top);
+		if (top || *empty > (ch->plain ? 0 : 1) || !file_terms(ch, from, &filed))
+			return false;
+	}
+	return !*empty || jumps_differ_from_return(ch, d);
+}
+
 bool conflict_decision_holds(struct conflicts *ch, struct decision d)
 {
 	if (conflict_spent(ch))
 		return false;
+	uint32_t empty;
 	conflict_alternatives(ch, d, &ch->alts);
-	if (ch->alts.n <= 1)
-		return true;
-	/* In most decisions that do not hold the first alternatives already show it. */
-	uint32_t empty = 0;
-	struct filed filed = {++ch->file_stamp, UINT32_MAX};
-	ch->n_found = 0;
-	for (uint32_t i = 0; i < ch->alts.n; i++) {
-		bool top = false;
-		uint32_t from = ch->n_found;
-		empty += conflict_close_over(ch, ch->alts.at[i], i, &top);
-		if (top || empty > (ch->plain ? 0 : 1) || !file_terms(ch, from, &filed))
-			return false;
-	}
-	return !empty || jumps_differ_from_return(ch, d);
+	return ch->alts.n <= 1 || conflict_alternatives_told(ch, d, &empty);
 }

@@ -47,6 +47,12 @@ bool conflict_call_silent(struct conflicts *ch, uint32_t block);
 /* Adds the first terminals of alternative @alt, from @node on; returns whether the function's exit
  * can be reached in silence. */
 bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top);
+/* Whether the alternatives of @d, which are in ch->alts, are pairwise distinguishable. If so,
+ * ch->found has the first terminals of all, and @empty how many may be empty. */
+bool conflict_alternatives_told(struct conflicts *ch, struct decision d, uint32_t *empty);
+/* Whether each call of @f, and each place where it can end, is marked. Then each decision is
+ * between marks, which their events tell apart. */
+bool conflict_all_marked(const struct conflicts *ch, const struct prog_func *f);
 /* Finds the blocks of @func from whose start it can end without an event. While marks and summaries
  * stay as they are then: whether that can be behind @d, which has a block. */
 void conflict_find_ends(struct conflicts *ch, uint32_t func);

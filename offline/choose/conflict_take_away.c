@@ -67,12 +67,28 @@ static bool shows_jumps(struct conflicts *ch, const struct prog_func *f)
 	return jumps;
 }
 
+/* Finds the blocks that a cycle may lead through: jumps lead back past them. */
+static void find_loops(struct conflicts *ch, const struct prog_func *f)
+{
+	uint32_t first = UINT32_MAX; /* where the jumps from here on lead back to */
+	for (uint32_t b = f->block + f->n_blocks; b-- > f->block;) {
+		const struct hop *hop = &ch->hops[b];
+		for (uint32_t i = 0; i < hop->n_succ; i++) {
+			uint32_t next = ch->prog->succs[hop->succ + i];
+			first = next <= b && next < first ? next : first;
+		}
+		ch->watch.loops[conflict_place(ch, b)] = first <= b;
+	}
+}
+
 void conflict_watch(struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	struct watch *w = &ch->watch;
 	w->func = func;
 	w->jumps = f->flags & PROG_ENTERED_TAIL && shows_jumps(ch, f);
+	find_loops(ch, f);
+	bool told = conflict_all_marked(ch, f);
 	uint32_t stamp = ++ch->stamp;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		uint8_t *held = &w->held[conflict_place(ch, b)];
@@ -80,12 +96,12 @@ void conflict_watch(struct conflicts *ch, uint32_t func)
 		note_passed(ch, b);
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
 			continue;
-		if (conflict_node_decisions_hold(ch, func, b, stamp))
+		if (told || conflict_node_decisions_hold(ch, func, b, stamp))
 			*held |= HELD_DECISIONS;
 		if (conflict_follow_holds(ch, b))
 			*held |= HELD_FOLLOW;
 	}
-	if (conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}))
+	if (told || conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}))
 		w->held[conflict_place(ch, f->block)] |= HELD_ENTRY;
 }
 
@@ -119,15 +135,18 @@ static bool look_behind(struct conflicts *ch, struct removal *r)
 		r->empty = conflict_close_over(ch, r->block, 0, &top);
 	} else {
 		struct decision d = {r->func, r->block, WAY_ALL};
-		if (!conflict_decision_holds(ch, d))
-			return false;
+		uint32_t empty;
 		conflict_alternatives(ch, d, &ch->alts);
+		if (ch->alts.n <= 1)
+			empty = conflict_first(ch, &ch->alts, &top);
+		else if (!conflict_alternatives_told(ch, d, &empty))
+			return false;
+		r->empty = empty;
 		for (uint32_t i = 0; i < ch->alts.n; i++)
 			if (ch->alts.at[i] == NODE_EXIT)
 				r->exit = true;
 			else
 				w->new_alts[conflict_place(ch, ch->alts.at[i])] = r->q;
-		r->empty = conflict_first(ch, &ch->alts, &top);
 	}
 	r->top = top;
 	if (ch->n_found > w->cap_terms) {
@@ -442,7 +461,9 @@ static bool holds_without(struct conflicts *ch, struct removal *r)
 {
 	struct watch *w = &ch->watch;
 	const struct prog_func *f = &ch->prog->funcs[r->func];
-	if (!conflict_progress_holds(ch, r->block) || !look_behind(ch, r))
+	bool goes_on =
+		!w->loops[conflict_place(ch, r->block)] || conflict_progress_holds(ch, r->block);
+	if (!goes_on || !look_behind(ch, r))
 		return false;
 	r->everywhere = hurts_all(ch, r);
 	clear(ch, &w->ours);
