@@ -178,64 +178,95 @@ static bool choose_in_order(struct conflicts *ch, const struct manner *how, stru
 	return choice_cost(ch->prog, &(struct choice){.marks = ch->marks}) <= how->limit_ns;
 }
 
-/* 0, and a choice, or -ECANCELED: it would cost more than wanted. */
-static int choose(const struct program *program, const struct manner *how, struct choice *out,
-		  uint32_t *unresolved)
-{
+/* What all choices for one program share. */
+struct choosing {
 	struct conflicts ch;
-	int err = conflict_init(&ch, program);
+	struct call_order calls;
+	uint32_t *order, *callers; /* where those are: heap */
+};
+
+static void choosing_deinit(struct choosing *c)
+{
+	free(c->callers);
+	free(c->order);
+	conflict_deinit(&c->ch);
+}
+
+static int choosing_init(struct choosing *c, const struct program *program)
+{
+	*c = (struct choosing){.order = NULL};
+	int err = conflict_init(&c->ch, program);
 	if (err)
 		return err;
-	uint32_t *order = calloc(3 * (size_t)program->n_funcs + 2, sizeof(*order));
-	if (!order) {
-		conflict_deinit(&ch);
-		return -ENOMEM;
-	}
-	uint32_t *component = order + program->n_funcs, *callers_at = component + program->n_funcs;
-	uint32_t *callers = NULL;
-	ch.returns_apart = how->returns_apart;
-	ch.plain = how->plain;
-	ch.given = how->given;
-	if (isfinite(how->limit_ns))
-		ch.work_spare /= 4;
-	err = callgraph_order(program, order, component);
+	c->order = calloc(3 * (size_t)program->n_funcs + 2, sizeof(*c->order));
+	uint32_t *component = c->order ? c->order + program->n_funcs : NULL;
+	uint32_t *callers_at = c->order ? component + program->n_funcs : NULL;
+	err = c->order ? callgraph_order(program, c->order, component) : -ENOMEM;
 	if (!err)
-		err = callgraph_callers(program, callers_at, &callers);
-	struct call_order calls = {order, component, callers_at, callers};
-	if (!err && !choose_in_order(&ch, how, calls, unresolved))
-		err = -ECANCELED;
-	if (ch.failed)
+		err = callgraph_callers(program, callers_at, &c->callers);
+	c->calls = (struct call_order){c->order, component, callers_at, c->callers};
+	if (err)
+		choosing_deinit(c);
+	return err;
+}
+
+/* The first choice of @c, or the next one after conflict_restart(). Returns 0, and a choice, or
+ * -ECANCELED: it would cost more than wanted. */
+static int choose(struct choosing *c, const struct manner *how, struct choice *out,
+		  uint32_t *unresolved)
+{
+	struct conflicts *ch = &c->ch;
+	ch->returns_apart = how->returns_apart;
+	ch->plain = how->plain;
+	ch->given = how->given;
+	if (isfinite(how->limit_ns))
+		ch->work_spare /= 4;
+	int err = choose_in_order(ch, how, c->calls, unresolved) ? 0 : -ECANCELED;
+	if (ch->failed)
 		err = -ENOMEM;
 	struct choice choice = {
-		.marks = ch.marks,
-		.capture_ret = ch.capture_ret,
-		.returns_apart = ch.returns_apart,
-		.whole = ch.whole,
-		.steps = ch.steps,
+		.marks = ch->marks,
+		.capture_ret = ch->capture_ret,
+		.returns_apart = ch->returns_apart,
+		.whole = ch->whole,
+		.steps = ch->steps,
 	};
 	if (!err)
-		err = take_unresolved(&ch, &choice);
+		err = take_unresolved(ch, &choice);
 	if (!err) {
 		*out = choice;
-		ch.marks = NULL;
-		ch.capture_ret = NULL;
-		ch.whole = NULL;
+		ch->marks = NULL;
+		ch->capture_ret = NULL;
+		ch->whole = NULL;
 	}
-	free(callers);
-	free(order);
-	conflict_deinit(&ch);
+	return err;
+}
+
+/* The only choice for a program. */
+static int choose_once(const struct program *program, const struct manner *how, struct choice *out,
+		       uint32_t *unresolved)
+{
+	struct choosing c;
+	int err = choosing_init(&c, program);
+	if (err)
+		return err;
+	err = choose(&c, how, out, unresolved);
+	choosing_deinit(&c);
 	return err;
 }
 
 /* Takes what @how chooses for @out if that is cheaper, and leaves no more unresolved. */
-static int choose_cheaper(const struct program *program, struct manner how, struct choice *out,
+static int choose_cheaper(struct choosing *c, struct manner how, struct choice *out,
 			  uint32_t *unresolved)
 {
 	struct choice other;
 	uint32_t left;
+	const struct program *program = c->ch.prog;
 	double cost = choice_cost(program, out);
 	how.limit_ns = cost;
-	int err = choose(program, &how, &other, &left);
+	int err = conflict_restart(&c->ch);
+	if (!err)
+		err = choose(c, &how, &other, &left);
 	if (err == -ECANCELED)
 		return 0;
 	if (err)
@@ -255,12 +286,12 @@ static int choose_cheaper(const struct program *program, struct manner how, stru
  * less those that enriched terminals make needless. That happens where most functions may be
  * entered from anywhere and their ends cost little: casper marks the ends, so that little has to be
  * told inside. */
-static int casper_if_cheaper(const struct program *program, struct choice *out,
-			     uint32_t *unresolved)
+static int casper_if_cheaper(struct choosing *c, struct choice *out, uint32_t *unresolved)
 {
+	const struct program *program = c->ch.prog;
 	struct manner how = {.choose = by_mode[MODE_CASPER], .returns_apart = true, .plain = true};
 	const uint8_t *before = out->marks;
-	int err = choose_cheaper(program, how, out, unresolved);
+	int err = choose_cheaper(c, how, out, unresolved);
 	if (err || out->marks == before)
 		return err;
 	bool *anew = calloc(program->n_funcs + 1, sizeof(*anew));
@@ -270,7 +301,7 @@ static int casper_if_cheaper(const struct program *program, struct choice *out,
 	if (!err) {
 		memcpy(marks, out->marks, program->n_blocks);
 		how = (struct manner){.choose = choose_best, .seed = &seed, .returns_apart = true};
-		err = choose_cheaper(program, how, out, unresolved);
+		err = choose_cheaper(c, how, out, unresolved);
 	}
 	free(anew);
 	free(marks);
@@ -286,12 +317,17 @@ static int choose_mode(const struct program *program, enum plan_mode mode, bool 
 		.plain = mode < MODE_BEST,
 		.limit_ns = INFINITY,
 	};
-	int err = choose(program, &how, out, unresolved);
+	struct choosing c;
+	int err = choosing_init(&c, program);
+	if (err)
+		return err;
+	err = choose(&c, &how, out, unresolved);
 	if (mode == MODE_BEST && !err) {
-		err = casper_if_cheaper(program, out, unresolved);
+		err = casper_if_cheaper(&c, out, unresolved);
 		if (err)
 			choice_deinit(out);
 	}
+	choosing_deinit(&c);
 	return err ? err : *unresolved ? -EDOM : 0;
 }
 
@@ -311,7 +347,7 @@ int choose_full_marks(const struct program *program, struct choice *out)
 		.limit_ns = INFINITY,
 	};
 	uint32_t unresolved;
-	return choose(program, &how, out, &unresolved);
+	return choose_once(program, &how, out, &unresolved);
 }
 
 int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
@@ -324,7 +360,7 @@ int choose_witnesses_seeded(const struct program *program, const struct choice_s
 			    struct choice *out, uint32_t *unresolved)
 {
 	struct manner how = {.choose = choose_best, .seed = seed, .limit_ns = INFINITY};
-	int err = choose(program, &how, out, unresolved);
+	int err = choose_once(program, &how, out, unresolved);
 	return err ? err : *unresolved ? -EDOM : 0;
 }
 
@@ -332,6 +368,6 @@ int choose_witnesses_given(const struct program *program, const uint8_t *given, 
 			   uint32_t *unresolved)
 {
 	struct manner how = {.choose = choose_nothing, .given = given, .limit_ns = INFINITY};
-	int err = choose(program, &how, out, unresolved);
+	int err = choose_once(program, &how, out, unresolved);
 	return err ? err : *unresolved ? -EDOM : 0;
 }

@@ -169,13 +169,47 @@ int conflict_init(struct conflicts *ch, const struct program *prog)
 	return 0;
 }
 
+static void free_summaries(struct conflicts *ch)
+{
+	for (uint32_t f = 0; ch->sums && f < ch->prog->n_funcs; f++) {
+		terminal_set_free(&ch->sums[f].first);
+		terminal_set_free(&ch->sums[f].need);
+	}
+}
+
+/* An array of @n bytes, all zero: @at, or a new one where that is NULL. */
+static void *zeroed(void *at, size_t n)
+{
+	return at ? memset(at, 0, n) : calloc(n, 1);
+}
+
+int conflict_restart(struct conflicts *ch)
+{
+	size_t n = ch->prog->n_blocks + 1, n_funcs = ch->prog->n_funcs + 1;
+	free_summaries(ch);
+	ch->marks = zeroed(ch->marks, n);
+	ch->capture_ret = zeroed(ch->capture_ret, n * sizeof(*ch->capture_ret));
+	ch->whole = zeroed(ch->whole, n_funcs * sizeof(*ch->whole));
+	ch->sums = zeroed(ch->sums, n_funcs * sizeof(*ch->sums));
+	ch->global = zeroed(ch->global, n * sizeof(*ch->global));
+	ch->hubs = zeroed(ch->hubs, n_funcs * sizeof(*ch->hubs));
+	ch->stale = zeroed(ch->stale, n_funcs * sizeof(*ch->stale));
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		conflict_uncheck(ch, f);
+	ch->returns_apart = ch->plain = ch->some_empty = ch->note_rets = ch->keeps_rets = false;
+	ch->global_jumps = ch->global_top = ch->global_grew = ch->global_kept = false;
+	ch->given = NULL;
+	ch->checked_rets.n = ch->global_before.n = ch->unresolved.n = 0;
+	ch->steps = ch->spent = ch->work = ch->looks = 0;
+	ch->work_end = UINT64_MAX;
+	ch->work_spare = WORK_SPARE;
+	conflict_keep_nothing(ch);
+	return ch->marks && ch->capture_ret && ch->whole ? 0 : -ENOMEM;
+}
+
 void conflict_deinit(struct conflicts *ch)
 {
-	if (ch->sums)
-		for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
-			terminal_set_free(&ch->sums[f].first);
-			terminal_set_free(&ch->sums[f].need);
-		}
+	free_summaries(ch);
 	struct watch *w = &ch->watch;
 	void *watched[] = {w->terms,
 			   w->term_at,

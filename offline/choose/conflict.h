@@ -204,6 +204,9 @@ static inline uint32_t conflict_place(const struct conflicts *ch, uint32_t block
 }
 
 int conflict_init(struct conflicts *ch, const struct program *prog);
+/* Makes @ch what conflict_init() made of it, for another choice for the same program; marks,
+ * capture_ret and whole may have been taken out of it. Returns 0 or -ENOMEM. */
+int conflict_restart(struct conflicts *ch);
 /* Only so much that conflict_is_node() and conflict_alternatives() can be asked. */
 int conflict_init_walks(struct conflicts *ch, const struct program *prog);
 void conflict_deinit(struct conflicts *ch);

@@ -34,6 +34,22 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Most decisions are between few nodes. */
+static void sort_nodes(struct vec_u32 *nodes)
+{
+	uint32_t *at = nodes->at;
+	if (nodes->n > 16) {
+		qsort(at, nodes->n, sizeof(*at), by_number);
+		return;
+	}
+	for (uint32_t i = 1; i < nodes->n; i++) {
+		uint32_t node = at[i], k = i;
+		for (; k && at[k - 1] > node; k--)
+			at[k] = at[k - 1];
+		at[k] = node;
+	}
+}
+
 static void rehash(struct plan_builder *b)
 {
 	uint32_t size = b->table_size ? 2 * b->table_size : 1024;
@@ -60,8 +76,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 	conflict_alternatives(&b->ch, d, alts);
 	for (uint32_t i = 0; i < alts->n; i++)
 		alts->at[i] = alts->at[i] == NODE_EXIT ? 0 : b->node_of[alts->at[i]];
-	if (alts->n > 1)
-		qsort(alts->at, alts->n, sizeof(uint32_t), by_number);
+	sort_nodes(alts);
 	if (2 * b->plan.n_decisions >= b->table_size)
 		rehash(b);
 	if (b->failed)
