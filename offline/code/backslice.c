@@ -209,7 +209,8 @@ static bool const_of_def(struct backslice *s, struct place def, int depth, uint6
 		*value += (uint64_t)sem.value;
 		return true;
 	case SEM_ADD:
-		return sem.size == 8 && sum_const_at(s, &sem, sem.dst, sem.src, 1, def, depth, value);
+		return sem.size == 8 &&
+		       sum_const_at(s, &sem, sem.dst, sem.src, 1, def, depth, value);
 	case SEM_LEA:
 		return (sem.size == 8 || sem.index == REG_NONE) &&
 		       sum_const_at(s, &sem, sem.base, sem.index, sem.scale, def, depth, value);

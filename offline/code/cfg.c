@@ -153,6 +153,13 @@ static int end_call(struct ending *e)
 	return err ? err : add_unwind_edges(e);
 }
 
+/* What is known of where a call or jump by a pointer goes. */
+static void add_known(const struct ending *e, struct pugmark_site *site)
+{
+	site->import = known_callee_import(e->b, e->insn);
+	site->flags = known_callee_flags(e->b, e->insn);
+}
+
 /* A call, or a jump that is one (builder_jump_calls()). */
 static int end_indirect_call(struct ending *e)
 {
@@ -162,7 +169,8 @@ static int end_indirect_call(struct ending *e)
 		.kind = PUGMARK_SITE_CALL, .via = PUGMARK_VIA_INDIRECT, .import = PUGMARK_NONE};
 	if (slot)
 		site.import = elf_image_import_at(e->b->image, slot);
-	site.flags = known_callee_flags(e->b, e->insn);
+	else
+		add_known(e, &site);
 	int err = add_site(e, site);
 	return err ? err : end_call(e);
 }
@@ -269,7 +277,8 @@ static int end_indirect_jump(struct ending *e)
 	if (slot || (table && table->grade == TABLE_TAIL)) {
 		if (slot)
 			site.import = elf_image_import_at(e->b->image, slot);
-		site.flags = known_callee_flags(e->b, e->insn);
+		else
+			add_known(e, &site);
 		block->end = PUGMARK_END_TAIL;
 		return add_site(e, site);
 	}

@@ -38,6 +38,12 @@ uint8_t known_callee_flags(const struct builder *b, uint32_t insn)
 	return callee ? flags_of(b, callee->addr) : 0;
 }
 
+uint32_t known_callee_import(const struct builder *b, uint32_t insn)
+{
+	const struct known_callee *callee = callee_of(b, insn);
+	return callee ? elf_image_import_at(b->image, callee->addr) : PUGMARK_NONE;
+}
+
 uint32_t known_callee_func(const struct builder *b, uint32_t insn)
 {
 	const struct known_callee *callee = callee_of(b, insn);
@@ -163,7 +169,6 @@ int known_callees_find(struct builder *b, struct backslice *s, bool *changed)
 	if (b->known_callees.n)
 		qsort(b->known_callees.at, b->known_callees.n, sizeof(*b->known_callees.at),
 		      compare_insns);
-	for (uint32_t i = 0; i < b->known_callees.n; i++)
-		*changed |= flags_of(b, b->known_callees.at[i].addr) != 0;
+	*changed |= b->known_callees.n > 0;
 	return err;
 }

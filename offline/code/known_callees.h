@@ -2,8 +2,8 @@
 /* known_callees.h: calls and jumps by a register or by memory of which the code itself shows that
  * they go to one place: an import or a function of this module. The large code model makes every
  * call so, and compilers that call through the GOT may keep what they have read there in a
- * register. They stay calls of a pointer; what is known of where they go is whether that returns,
- * returns twice or switches stacks. */
+ * register. Those of a function of this module stay calls of a pointer, of which is known whether
+ * they return, return twice or switch stacks. */
 #ifndef OFFLINE_KNOWN_CALLEES_H
 #define OFFLINE_KNOWN_CALLEES_H
 
@@ -17,7 +17,9 @@ struct builder;
  * code names such a place, or makes addresses out of 64-bit constants. Sets *@changed where that
  * changes the control flow. 0 or -ENOMEM. */
 int known_callees_find(struct builder *b, struct backslice *s, bool *changed);
-/* What is known of where the call or jump @insn goes: enum pugmark_site_flag. */
+/* The import that the call or jump @insn goes to, or PUGMARK_NONE. */
+uint32_t known_callee_import(const struct builder *b, uint32_t insn);
+/* What is known of the function or import that it goes to: enum pugmark_site_flag. */
 uint8_t known_callee_flags(const struct builder *b, uint32_t insn);
 /* The function of this module that it goes to, or PUGMARK_NONE. */
 uint32_t known_callee_func(const struct builder *b, uint32_t insn);

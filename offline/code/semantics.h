@@ -30,9 +30,9 @@ enum sem_op {
 	SEM_PUSH,	 /* sp -= size */
 	SEM_POP,	 /* sp += size */
 	SEM_LEAVE,	 /* sp = bp + 8, bp popped */
-	SEM_CALL,     /* an indirect one: as SEM_JUMP */
-	SEM_EXCHANGE, /* dst and src, registers, change places */
-	SEM_JUMP,     /* to src, or to what memory holds if `memory` */
+	SEM_CALL,	 /* an indirect one: as SEM_JUMP */
+	SEM_EXCHANGE,	 /* dst and src, registers, change places */
+	SEM_JUMP,	 /* to src, or to what memory holds if `memory` */
 };
 
 struct sem {

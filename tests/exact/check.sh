@@ -68,6 +68,9 @@ packed_calls same quick
 relative_vtables same quick
 packed_records same quick
 leaves same quick
+code_model_large same quick
+code_model_large_place same quick
+code_model_clang_large same quick
 thread_ends same quick
 thread_ends_deeper same quick
 LIST

@@ -12,8 +12,14 @@ STATIC_HOSTS := $(addprefix $(BUILD)/oracle/,$(if $(call has_archive,liblua5.4),
 # Functions whose addresses only offsets or words that are not aligned hold; clang's and Free Pascal's
 # where these are installed.
 WEAK_HOSTS := $(addprefix $(BUILD)/oracle/,offsets offsets_place offsets_fixed packed packed_calls)
+# Calls of registers, and jump tables of 64-bit distances: code that may lie anywhere.
+CLANG := $(firstword $(shell command -v clang clang-14))
+MODEL_HOSTS := $(addprefix $(BUILD)/oracle/code_model_,large large_place $(if $(CLANG),clang_large))
+$(BUILD)/oracle/code_model_large: MODEL_CC := $(CC) -fno-pie -no-pie
+$(BUILD)/oracle/code_model_large_place: MODEL_CC := $(CC) -fpie -pie
+$(BUILD)/oracle/code_model_clang_large: MODEL_CC := $(CLANG) -fpie -pie
 CLANGXX := $(firstword $(shell command -v clang++ clang++-14))
-ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(BUILD)/oracle/leaves $(BUILD)/oracle/thread_ends $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
+ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(MODEL_HOSTS) $(BUILD)/oracle/leaves $(BUILD)/oracle/thread_ends $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
 		$(if $(shell command -v fpc),$(BUILD)/oracle/packed_records)
 $(BUILD)/oracle/offsets: WEAK_FLAGS := -DFROM=1
 $(BUILD)/oracle/offsets_place: WEAK_FLAGS := -DFROM=2
@@ -32,6 +38,11 @@ $(WEAK_HOSTS): tests/oracle/hosts/offsets.c tests/oracle/hosts/packed.c
 	$(say) LINK $@
 	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -Werror $(WEAK_FLAGS) -o $@ \
 		tests/oracle/hosts/$(firstword $(subst _, ,$(@F))).c
+
+$(MODEL_HOSTS): tests/oracle/hosts/code_models.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(MODEL_CC) -std=gnu17 -O1 -Wall -Wextra -Werror -Wno-infinite-recursion -mcmodel=large -o $@ $<
 
 $(BUILD)/oracle/leaves: tests/oracle/hosts/leaves.c
 	@mkdir -p $(@D)
