@@ -12,10 +12,10 @@
  *
  * with T and B constants. Where index_bound.c finds the bound of the index, the table ends there;
  * else it has its natural end: the next data that an instruction names, or an entry that leads out
- * of the function. A jump with no table is an indirect tail call if the frame is gone at it and the
- * function has no labels whose address is data; else its targets are open, and those labels are the
- * guess. Rounds go over a function until nothing new is found: a handler of an interpreter is known
- * to be reached only when the first dispatch is resolved. */
+ * of the function. A jump with no table is an indirect tail call if the frame is gone at it (or
+ * kept for another's code) and the function has no labels whose address is data; else its targets
+ * are open, and those labels are the guess. Rounds go over a function until nothing new is found: a
+ * handler of an interpreter is known to be reached only when the first dispatch is resolved. */
 #include "offline/code/table_extent.h"
 
 #include <errno.h>
@@ -344,10 +344,25 @@ static int guess_targets(struct resolver *r)
 	return 0;
 }
 
-/* Settles a jump that no table explains. If the frame is gone at it and its target is a pointer, it
- * may be a tail call; and it is one if the function has no labels that data holds. If it has such
- * labels, the jump stays open, even where a table leads to all of them: it may be another jump
- * through that table whose base was not found. */
+/* Whether code without call frame information jumps into the middle of function @func, on whose
+ * frame it then ran: so Haskell code comes back into the function by which the run-time system has
+ * entered it. */
+static bool is_come_back_to(const struct builder *b, uint32_t func)
+{
+	for (uint32_t i = 0; i < b->crossings.n; i++) {
+		const struct cross_jump *jump = &b->crossings.at[i];
+		if (b->parts.at[jump->to].func == func &&
+		    b->parts.at[jump->from].fde == PUGMARK_NONE &&
+		    jump->target != b->parts.at[jump->to].addr)
+			return true;
+	}
+	return false;
+}
+
+/* Settles a jump that no table explains. If its target is a pointer, and the frame is gone at it or
+ * is kept for code that comes back by a jump, it may be a tail call; and it is one if the function
+ * has no labels that data holds. If it has such labels, the jump stays open, even where a table
+ * leads to all of them: it may be another jump through that table whose base was not found. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
@@ -357,7 +372,7 @@ static int settle_unknown(struct resolver *r)
 	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
 	bool no_cfi = b->funcs.at[r->func].flags & PUGMARK_FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == PUGMARK_CFA_UNKNOWN && no_cfi);
-	bool may_leave = frame_gone && !r->is_sum;
+	bool may_leave = !r->is_sum && (frame_gone || is_come_back_to(b, r->func));
 	r->leaves = may_leave && r->targets.n;
 	r->grade = may_leave && !r->targets.n ? TABLE_TAIL : TABLE_OPEN;
 	return 0;

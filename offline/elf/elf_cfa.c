@@ -2,7 +2,10 @@
 /* elf_cfa.c: interprets the CFA programs of .eh_frame, as far as they say how the CFA is computed
  * and where rbp is saved (DWARF 5, 6.4.2); other registers are skipped. rsp + N and rbp + N are
  * told apart, every other rule, expressions above all (the PLT's, realigned stacks), is
- * PUGMARK_CFA_UNKNOWN. A program that is damaged leaves the rest of its FDE unknown. */
+ * PUGMARK_CFA_UNKNOWN. What a row tells is the rsp that the caller has once the function has
+ * returned. That is the CFA, unless there is a rule of its own for rsp, as GHC's run-time system
+ * has where it enters Haskell code. A program that is damaged leaves the rest of its FDE unknown.
+ */
 #include "offline/elf/elf_parts.h"
 
 #include "offline/elf/elf_cursor.h"
@@ -18,7 +21,10 @@
 struct rule {
 	uint64_t reg; /* DWARF's number, or REG_EXPRESSION */
 	int64_t offset;
-	uint8_t bp; /* as in struct pugmark_cfa */
+	uint8_t bp;  /* as in struct pugmark_cfa */
+	bool has_sp; /* the caller's rsp is no CFA, but sp_reg + sp_offset */
+	uint64_t sp_reg;
+	int64_t sp_offset;
 };
 
 /* One run of a program, and the rows that it makes. */
@@ -35,11 +41,13 @@ struct run {
 
 static struct pugmark_cfa public_rule(const struct rule *rule)
 {
-	if ((rule->reg != REG_RSP && rule->reg != REG_RBP) || rule->offset != (int32_t)rule->offset)
+	uint64_t reg = rule->has_sp ? rule->sp_reg : rule->reg;
+	int64_t offset = rule->has_sp ? rule->sp_offset : rule->offset;
+	if ((reg != REG_RSP && reg != REG_RBP) || offset != (int32_t)offset)
 		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
-	return (struct pugmark_cfa){.reg = rule->reg == REG_RSP ? PUGMARK_CFA_SP : PUGMARK_CFA_BP,
-				    .bp = rule->bp,
-				    .offset = (int32_t)rule->offset};
+	return (struct pugmark_cfa){.reg = reg == REG_RSP ? PUGMARK_CFA_SP : PUGMARK_CFA_BP,
+				    .bp = rule->has_sp ? PUGMARK_BP_UNKNOWN : rule->bp,
+				    .offset = (int32_t)offset};
 }
 
 /* Ends at @addr the row for which the current rule holds. Returns false when no more rows are
@@ -98,6 +106,27 @@ static void note_register(struct run *run, uint64_t reg, uint8_t bp)
 {
 	if (reg == REG_RBP)
 		run->now.bp = bp;
+	if (reg == REG_RSP && bp == PUGMARK_BP_KEPT)
+		run->now.has_sp = false;
+}
+
+/* The caller's rsp is what an expression computes: followed if that is a register plus a number. */
+static void take_sp_expression(struct run *run, struct elf_cursor *c)
+{
+	uint64_t left = elf_read_uleb(c);
+	uint64_t behind = elf_cursor_left(c) < left ? 0 : elf_cursor_left(c) - left;
+	uint8_t op = left ? elf_read_u8(c) : 0;
+	run->now.has_sp = true;
+	run->now.sp_reg = REG_EXPRESSION;
+	if (op < DW_OP_breg0 || op > DW_OP_breg31) {
+		elf_skip(c, left - !!left);
+		return;
+	}
+	run->now.sp_offset = elf_read_sleb(c);
+	if (elf_cursor_left(c) == behind)
+		run->now.sp_reg = op - DW_OP_breg0;
+	else
+		elf_skip(c, elf_cursor_left(c) - behind);
 }
 
 /* Executes one instruction about where a register is saved. Returns false where @op is unknown. */
@@ -132,8 +161,12 @@ static bool change_register(struct run *run, struct elf_cursor *c, uint8_t op)
 		return true;
 	case DW_CFA_expression:
 	case DW_CFA_val_expression:
-		note_register(run, elf_read_uleb(c), PUGMARK_BP_UNKNOWN);
-		elf_skip(c, elf_read_uleb(c));
+		reg = elf_read_uleb(c);
+		note_register(run, reg, PUGMARK_BP_UNKNOWN);
+		if (op == DW_CFA_val_expression && reg == REG_RSP)
+			take_sp_expression(run, c);
+		else
+			elf_skip(c, elf_read_uleb(c));
 		return true;
 	}
 	return false;

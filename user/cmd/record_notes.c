@@ -74,9 +74,9 @@ static void tell_foreign(const struct record_args *a, const struct record_module
 			continue;
 		command_say(stderr, "pugmark: note: ", m->name ? m->name : m->path, ": ");
 		fprintf(stderr,
-			"%u functions have no call frame information, and return from frames of "
-			"a size that nothing tells: they are taken for another module's, and not "
-			"traced\n",
+			"%u functions have no call frame information, and frames of a size that "
+			"nothing tells or a stack of their own: they are taken for another "
+			"module's, and not traced\n",
 			n);
 	}
 }
