@@ -21,17 +21,18 @@
 #define CAPTURE_MAX_UNREAD 0x7fffffffu
 
 /* Of a system call. */
-#define CAPTURE_CONTENT 1	/* what it brings or maps is what a descriptor leads to */
-#define CAPTURE_WHEN_FAILED 2	/* it writes where it fails as well */
-#define CAPTURE_MOVES 4		/* it moves bytes through the channel that arg0 leads to */
-#define CAPTURE_MAKES 8		/* it makes one */
-#define CAPTURE_BESIDES_1 16	/* and through the one that arg1 leads to */
-#define CAPTURE_BESIDES_2 32	/* or arg2 */
-#define CAPTURE_PAUSES 64	/* it may wait for long, or others go on from it */
-#define CAPTURE_OPENS 128	/* it makes a descriptor of a path */
-#define CAPTURE_BESIDE 256	/* more is read than it has written */
-#define CAPTURE_BESIDE_PEER 512 /* the same, of the peer's address alone */
-#define CAPTURE_ELSEWHERE 1024	/* what it brings is from where no descriptor leads */
+#define CAPTURE_CONTENT 1	   /* what it brings or maps is what a descriptor leads to */
+#define CAPTURE_WHEN_FAILED 2	   /* it writes where it fails as well */
+#define CAPTURE_MOVES 4		   /* it moves bytes through the channel that arg0 leads to */
+#define CAPTURE_MAKES 8		   /* it makes one */
+#define CAPTURE_BESIDES_1 16	   /* and through the one that arg1 leads to */
+#define CAPTURE_BESIDES_2 32	   /* or arg2 */
+#define CAPTURE_PAUSES 64	   /* it may wait for long, or others go on from it */
+#define CAPTURE_OPENS 128	   /* it makes a descriptor of a path */
+#define CAPTURE_BESIDE 256	   /* more is read than it has written */
+#define CAPTURE_BESIDE_PEER 512	   /* the same, of the peer's address alone */
+#define CAPTURE_ELSEWHERE 1024	   /* what it brings is from where no descriptor leads */
+#define CAPTURE_BESIDE_FAILED 2048 /* where it fails more is read than it has written */
 
 /* What a descriptor leads to, if bytes that are read there can be those that were written: a
  * *channel*. An end is an inode, of a TCP socket its address and port. */

@@ -5,7 +5,17 @@
 #include "offline/capture/outputs.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <linux/fs.h>
+#include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 struct syscall_row {
@@ -14,9 +24,16 @@ struct syscall_row {
 	const char *outputs;
 };
 
+#ifndef PR_GET_AUXV
+#define PR_GET_AUXV 0x41555856 /* Linux 6.4 */
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
 static const struct syscall_row known[] = {
 #define SYS(name, traits, outputs) {SYS_##name, traits, outputs},
-#define MORE(name)
+#define MORE(name, when)
 #define NONE(name)
 #include "offline/capture/syscalls.def"
 #undef SYS
@@ -27,23 +44,68 @@ static const struct syscall_row known[] = {
 /* All that they write is told. */
 static const bool told[CAPTURE_MAX_SYSCALLS] = {
 #define SYS(name, traits, outputs) [SYS_##name] = true,
-#define MORE(name)
+#define MORE(name, when)
 #define NONE(name) [SYS_##name] = true,
 #include "offline/capture/syscalls.def"
 #undef SYS
 #undef MORE
 #undef NONE
 };
-/* But of these. */
-static const uint16_t more[] = {
+
+/* What an ioctl() writes is told of these alone: at its third argument, and no more than its row
+ * says. */
+static bool is_told_request(uint32_t request)
+{
+	/* clang-format off */
+	static const uint32_t told_requests[] = {
+		TCGETS, TCSETS, TCSETSW, TCSETSF, TCSBRK, TCXONC, TCFLSH, TIOCGWINSZ, TIOCSWINSZ,
+		TIOCGPGRP, TIOCSPGRP, TIOCGSID, TIOCSCTTY, TIOCNOTTY, TIOCOUTQ, TIOCGPTN,
+		TIOCSPTLCK, TIOCGPTPEER, TIOCPKT, TIOCEXCL, TIOCNXCL, TIOCMGET, FIONREAD, FIONBIO,
+		FIOASYNC, FIOCLEX, FIONCLEX, FIGETBSZ, FIOQSIZE, FICLONE, FICLONERANGE,
+		FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, BLKGETSIZE, BLKGETSIZE64, BLKSSZGET, SIOCGIFNAME,
+		SIOCGIFINDEX, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFBRDADDR,
+		SIOCGIFHWADDR, SIOCGIFMTU, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+		PERF_EVENT_IOC_RESET
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(told_requests) / sizeof(*told_requests); i++)
+		if (told_requests[i] == request)
+			return true;
+	return false;
+}
+
+/* Whether the futex operation writes the word at its fifth argument. */
+static bool is_of_two_words(int operation)
+{
+	return operation == FUTEX_WAKE_OP || operation == FUTEX_CMP_REQUEUE_PI ||
+	       operation == FUTEX_WAIT_REQUEUE_PI;
+}
+
+/* Whether madvise() with that advice changes what is read there. */
+static bool is_destructive(int advice)
+{
+	return advice != MADV_COLD && advice != MADV_PAGEOUT && advice != MADV_WILLNEED &&
+	       advice != MADV_COLLAPSE;
+}
+
+/* Whether a call with these arguments may write more than its row tells. */
+static bool writes_more(uint32_t number, const uint64_t arg[6])
+{
+	switch (number) {
 #define SYS(name, traits, outputs)
-#define MORE(name) SYS_##name,
+#define MORE(name, when)                                                                           \
+	case SYS_##name:                                                                           \
+		return when;
 #define NONE(name)
 #include "offline/capture/syscalls.def"
 #undef SYS
 #undef MORE
 #undef NONE
-};
+	default:
+		return false;
+	}
+}
 
 void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS])
 {
@@ -74,7 +136,7 @@ const char *syscall_name(uint32_t number)
 {
 	static const char *const names[CAPTURE_MAX_SYSCALLS] = {
 #define SYS(name, traits, outputs) [SYS_##name] = #name,
-#define MORE(name)
+#define MORE(name, when)
 #define NONE(name) [SYS_##name] = #name,
 #include "offline/capture/syscalls.def"
 #undef SYS
@@ -99,18 +161,19 @@ bool syscall_elsewhere(uint32_t number)
 	return row && row->traits & CAPTURE_ELSEWHERE;
 }
 
-bool syscall_reads_beside(uint32_t number, bool *peer)
+bool syscall_reads_beside(uint32_t number, bool failed, bool *peer)
 {
 	const struct syscall_row *row = find(number);
+	uint16_t beside = CAPTURE_BESIDE | CAPTURE_BESIDE_PEER;
 
 	*peer = row && row->traits & CAPTURE_BESIDE_PEER;
-	return row && row->traits & (CAPTURE_BESIDE | CAPTURE_BESIDE_PEER);
+	beside |= failed ? CAPTURE_BESIDE_FAILED : 0;
+	return row && row->traits & beside;
 }
 
-bool syscall_writes_untold(uint32_t number)
+bool syscall_writes_untold(uint32_t number, const uint64_t args[6], int64_t result)
 {
-	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
-		if (more[i] == number)
-			return true;
-	return number >= CAPTURE_MAX_SYSCALLS || !told[number];
+	bool is_told = number < CAPTURE_MAX_SYSCALLS && told[number];
+
+	return result != -ENOSYS && (!is_told || writes_more(number, args));
 }

@@ -10,8 +10,8 @@
 
 /* Fills @rows, by number of the call: nothing is told of what the others write. */
 void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS]);
-/* Whether it may write what its row does not tell: most of all where it has none. */
-bool syscall_writes_untold(uint32_t number);
+/* Whether it may have written what its row does not tell: most of all where it has none. */
+bool syscall_writes_untold(uint32_t number, const uint64_t args[6], int64_t result);
 /* Its name, or NULL. */
 const char *syscall_name(uint32_t number);
 /* Whether what it brings, or maps, is what a descriptor leads to. */
@@ -19,7 +19,8 @@ bool syscall_content(uint32_t number);
 /* Whether it is from where none leads: a queue of System V, an attribute of a path, another
  * process. */
 bool syscall_elsewhere(uint32_t number);
-/* Whether more is read where it writes than it has written; *@peer: of the peer's address alone. */
-bool syscall_reads_beside(uint32_t number, bool *peer);
+/* Whether more is read where it writes than it has written, as it has succeeded or @failed; *@peer:
+ * of the peer's address alone. */
+bool syscall_reads_beside(uint32_t number, bool failed, bool *peer);
 
 #endif

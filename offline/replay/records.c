@@ -110,7 +110,7 @@ static void doubt_protected(struct value_run *run, const struct capture *c)
 
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
-	enum { SYS_ARCH_PRCTL = 158, SYS_RSEQ = 334, ERROR_MOST = 4095 };
+	enum { SYS_ARCH_PRCTL = 158, SYS_RSEQ = 334 };
 	enum { SET_GS = 0x1001, SET_FS = 0x1002 }; /* ARCH_SET_GS, ARCH_SET_FS */
 	doubt_protected(run, c);
 	int err = value_run_map(run, c);
@@ -119,8 +119,7 @@ int value_run_kernel(struct value_run *run, const struct capture *c)
 	if (c->nr == SYS_RSEQ && !c->result && c->args[1] < VALUE_PAGE)
 		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
 	err = err ? err : value_run_ranges(run, c);
-	bool failed = c->result < 0 && c->result >= -ERROR_MOST;
-	if (!failed && syscall_writes_untold(c->nr))
+	if (syscall_writes_untold(c->nr, c->args, c->result))
 		value_memory_assume_all(&run->memory);
 	if (c->nr == SYS_ARCH_PRCTL && !c->result && c->args[0] == SET_FS)
 		value_machine_state(run->machine)->gpr[VALUE_FS] = c->args[1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_captures.c: captures survive their code, whatever they hold; damaged ones are refused; and
- * each row of the tables of outputs can be read; and which failed calls may have changed mappings.
- */
+ * each row of the tables of outputs can be read; which system calls may have written what nothing
+ * tells; and which failed calls may have changed mappings. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 #include <cmocka.h>
@@ -249,6 +250,53 @@ static void test_words(void **state)
 	assert_string_equal(w[1].symbol, "optarg");
 }
 
+static void test_untold(void **state)
+{
+	enum { SIOCGIFCONF_REQUEST = 0x8912, FIEMAP = 0xc020660b, WAKE_OP_PRIVATE = 5 | 128 };
+	static const struct {
+		uint32_t nr;
+		uint64_t args[6];
+		int64_t result;
+		bool untold;
+	} calls[] = {
+		{SYS_read, {0}, 5, false},
+		{SYS_ioctl, {1, TCGETS}, -ENOTTY, false},
+		{SYS_ioctl, {1, FIONREAD}, 0, false},
+		{SYS_ioctl, {1, SIOCGIFCONF_REQUEST}, 0, true}, /* through a pointer in there */
+		{SYS_ioctl, {1, FIEMAP}, 0, true},		/* beyond 256 bytes */
+		{SYS_ioctl, {1, FIEMAP}, -EOVERFLOW, true},
+		{SYS_mincore, {0, 16 << 20}, 0, false},
+		{SYS_mincore, {0, (16 << 20) + 1}, 0, true},
+		{SYS_select, {1024}, 1, false},
+		{SYS_select, {1025}, 1, true},
+		{SYS_prctl, {15}, 0, false},
+		{SYS_prctl, {0x41555856}, 320, true}, /* PR_GET_AUXV */
+		{SYS_futex, {0, 128}, 0, false},
+		{SYS_futex, {0, WAKE_OP_PRIVATE}, 0, true},
+		{SYS_io_getevents, {0}, -EINTR, true},
+		{SYS_bpf, {5}, -EACCES, true}, /* its log */
+		{SYS_bpf, {5}, -ENOSYS, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (syscall_writes_untold(calls[i].nr, calls[i].args, calls[i].result) !=
+		    calls[i].untold)
+			fail_msg("call %u, %zu", calls[i].nr, i);
+	/* What these write is told, also where they fail. */
+	static const uint32_t whenever[] = {SYS_sched_setattr, SYS_perf_event_open,
+					    SYS_waitid,	       SYS_name_to_handle_at,
+					    SYS_socketpair,    SYS_getsockopt};
+	struct capture_syscall *rows = malloc(CAPTURE_MAX_SYSCALLS * sizeof(*rows));
+	syscalls_table(rows);
+	for (size_t i = 0; i < sizeof(whenever) / sizeof(*whenever); i++)
+		if (!rows[whenever[i]].n_outputs ||
+		    !(rows[whenever[i]].traits & CAPTURE_WHEN_FAILED))
+			fail_msg("call %u", whenever[i]);
+	assert_int_equal(rows[SYS_seccomp].n_outputs, 1);
+	free(rows);
+}
+
 static void test_failed_mapping_calls(void **state)
 {
 	static const struct {
@@ -278,11 +326,9 @@ static void test_failed_mapping_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_failed_mapping_calls),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_tables),	   cmocka_unit_test(test_words),
+		cmocka_unit_test(test_untold),	   cmocka_unit_test(test_failed_mapping_calls),
 	};
 
 	seed = 0x123456789abcdef;

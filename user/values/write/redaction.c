@@ -69,13 +69,20 @@ bool redaction_shows_mapped(const struct redaction *redaction, bool shown)
 	return !redaction->n || shown;
 }
 
+static bool has_failed(const struct capture *c)
+{
+	enum { ERROR_MOST = 4095 };
+
+	return c->result < 0 && c->result >= -ERROR_MOST;
+}
+
 /* Whether more may be in the range of number @i than the kernel has written: what lies beside that
  * is the program's own. */
 static bool holds_more(const struct capture *c, uint32_t i)
 {
 	bool peer;
 
-	if (!syscall_reads_beside(c->nr, &peer))
+	if (!syscall_reads_beside(c->nr, has_failed(c), &peer))
 		return false;
 	/* Behind a struct msghdr its name comes first. */
 	return !peer || (c->nr == SYS_recvmsg ? i == 1 : c->ranges[i].addr == c->args[4]);
@@ -83,14 +90,13 @@ static bool holds_more(const struct capture *c, uint32_t i)
 
 static void hide_of_call(struct capture *c, bool shown, struct capture_range *ranges)
 {
-	enum { ERROR_MOST = 4095 };
 	bool hidden = (syscall_content(c->nr) && !shown) || syscall_elsewhere(c->nr);
 
 	for (uint32_t i = 0; i < c->n_ranges; i++)
 		ranges[i].unread |= hidden || holds_more(c, i);
 	/* Its result is rax of what was interrupted, unless that was a call that has failed. */
 	if (c->nr == SYS_rt_sigreturn) {
-		c->result = c->result < 0 && c->result >= -ERROR_MOST ? c->result : 0;
+		c->result = has_failed(c) ? c->result : 0;
 		memset(c->args, 0, sizeof(c->args));
 	}
 }
