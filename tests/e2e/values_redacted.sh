@@ -194,6 +194,26 @@ for options in '' --one-processor; do
 		eval '! grep -Eq "counted\(n=[0-9]+\)" looked || grep -q "counted(n=$(cat printed))" looked'
 done
 
+# What a call says of its length may be more than it has written: what lies behind that is not kept.
+cat >asker.c <<'C'
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(void)
+{
+	static char own[200], more[100];
+	int pair[2];
+	read(0, own + 8, 60);
+	socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
+	write(pair[0], more, 100);
+	return recv(pair[1], own, 1, MSG_PEEK | MSG_TRUNC) != 100;
+}
+C
+${CC:-cc} -O1 -g -w -o asker asker.c || exit 1
+"$PUGMARK" record -q --level values --redact 0 -o asked -- ./asker <input 2>>err
+claim 'of a datagram a byte is taken' is $? 0
+claim 'and nothing beside it is kept' is "$(found asked)" ''
+
 "$PUGMARK" record -q --redact 0 -o none -- ./reader <input >told 2>&1
 claim 'without level values it is refused' is $? 2
 conclude

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -76,12 +77,33 @@ static bool has_failed(const struct capture *c)
 	return c->result < 0 && c->result >= -ERROR_MOST;
 }
 
+/* Whether the result may be more than the bytes that were written, and so behind or instead of them
+ * are the program's own: recv() of a part of a datagram, or with bytes thrown away; an attribute of
+ * which the length was asked. */
+static bool result_is_more(const struct capture *c)
+{
+	switch (c->nr) {
+	case SYS_recvfrom:
+		return c->args[3] & MSG_TRUNC;
+	case SYS_recvmsg:
+		return c->args[2] & MSG_TRUNC;
+	case SYS_fgetxattr:
+		return (uint64_t)c->result > c->args[3];
+	case SYS_flistxattr:
+		return (uint64_t)c->result > c->args[2];
+	default:
+		return false;
+	}
+}
+
 /* Whether more may be in the range of number @i than the kernel has written: what lies beside that
  * is the program's own. */
 static bool holds_more(const struct capture *c, uint32_t i)
 {
 	bool peer;
 
+	if (result_is_more(c))
+		return true;
 	if (!syscall_reads_beside(c->nr, has_failed(c), &peer))
 		return false;
 	/* Behind a struct msghdr its name comes first. */
