@@ -59,7 +59,7 @@ struct capture_state {
 	__u64 time_ns;		 /* of the next note */
 	__u64 words[MOST_WORDS]; /* of it, while it is made */
 	__s32 pid;
-	__u32 reserved;
+	__u32 interrupted; /* the system call that restart_syscall() goes on with; 0: none */
 	struct capture_batch batch;
 };
 

@@ -23,10 +23,12 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define ENOENT 2
+#define ERESTART_RESTARTBLOCK 516
 #define SYS_MMAP 9
 #define SYS_MPROTECT 10
 #define SYS_CLONE 56
 #define SYS_VFORK 58
+#define SYS_RESTART_SYSCALL 219
 #define SYS_PKEY_MPROTECT 329
 #define SYS_CLONE3 435
 #define PROT_EXEC 4
@@ -365,16 +367,35 @@ static __always_inline bool makes_task(__u32 nr)
 	return nr == SYS_CLONE || nr == SYS_VFORK || nr == SYS_CLONE3;
 }
 
+/* The number of the system call that is over. One that was interrupted (poll(), nanosleep(), ...)
+ * the kernel goes on with as restart_syscall(), with the same arguments: that has the number of the
+ * first. */
+static __always_inline __u32 number_of_call(struct capture_state *cs, const struct pt_regs *r,
+					    long result)
+{
+	/* rt_sigreturn() leaves -1 there, so that what it goes back to is not made again. */
+	__u32 nr = (__s32)r->orig_ax < 0 ? 15 : r->orig_ax;
+
+	if (nr == SYS_RESTART_SYSCALL && cs->interrupted)
+		nr = cs->interrupted;
+	cs->interrupted = result == -ERESTART_RESTARTBLOCK ? nr : 0;
+	return nr;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 {
-	if (!capturing)
+	bool captured = capturing;
+
+	/* One that is interrupted as the process is stopped for its start counts as well. */
+	if (!captured && result != -ERESTART_RESTARTBLOCK)
 		return 0;
 	struct capture_state *cs = recorded();
 	if (!cs)
 		return 0;
-	/* rt_sigreturn() leaves -1 there, so that what it goes back to is not made again. */
-	__u32 nr = (__s32)r->orig_ax < 0 ? 15 : r->orig_ax;
+	__u32 nr = number_of_call(cs, r, result);
+	if (!captured)
+		return 0;
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
 	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of.
 	 */
@@ -454,6 +475,7 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), r);
 	cs->signalled = 1;
+	cs->interrupted = 0; /* it has failed (EINTR) */
 	cs->handler = handler;
 	note_all(cs->words, &regs);
 	cs->words[17] = sig;

@@ -101,7 +101,8 @@ struct capture {
 	uint64_t entered; /* KERNEL, SWITCH: where in the order that began; 0: not known, of a
 			   * SWITCH: it had none since the START */
 	bool trapped;	  /* SWITCH: perhaps at the place before ip, in the trap of its probe */
-	uint32_t nr;	  /* KERNEL: number, arguments and result of the system call */
+	uint32_t nr;	  /* KERNEL: number, arguments and result of the system call; of
+			   * restart_syscall() the number of that which it goes on with */
 	uint64_t args[6];
 	int64_t result;
 	uint64_t lost; /* LOST: how many at least */

@@ -214,9 +214,12 @@ static void take_xsave(struct value_run *run, struct value_state *s, const struc
 static void resume_call(const struct value_run *run, struct value_state *s)
 {
 	enum { SYSCALL_BYTES = 2, SYS_RESTART = 219 };
-	const struct capture *next = value_run_record_at(run, 1);
 	if (!value_run_restarted((int64_t)s->gpr[VALUE_RAX]))
 		return;
+	uint64_t i = 1;
+	const struct capture *next;
+	while ((next = value_run_record_at(run, i)) && next->kind == CAPTURE_SWITCH)
+		i++;
 	s->rip -= SYSCALL_BYTES;
 	s->gpr[VALUE_RAX] = next && next->kind == CAPTURE_KERNEL ? next->nr : SYS_RESTART;
 }

@@ -117,6 +117,54 @@ sed -nE 's/.*note\(k=([0-9]+), v=([0-9]+)\)$/\1 \2/p' got >known
 claim 'what system calls write that seldom write is known' same <(head -n 10 printed) known
 claim 'what is told by nobody is assumed' grep -q 'note(k=12~, v=[0-9]*~)$' got
 
+# The kernel goes on with an interrupted poll() by another number.
+build waiter <<'C'
+#include <poll.h>
+#include <time.h>
+int main(void)
+{
+	static struct pollfd p;
+	char byte;
+	note(0, 1);
+	fflush(stdout);
+	for (int i = 1; i < 4; i++) {
+		struct timespec some = {0, 300000000}, left = {7, 7};
+		p = (struct pollfd){0, POLLIN, 0};
+		poll(&p, 1, -1);
+		note(i, p.revents);
+		fflush(stdout);
+		read(0, &byte, 1);
+		nanosleep(&some, &left);
+		note(10 + i, left.tv_sec);
+		fflush(stdout);
+	}
+	return 0;
+}
+C
+mkfifo waited
+./waiter <waited >printed &
+waiter=$!
+started+=($waiter)
+exec 5>waited
+state() { [ "$(sed 's/.*) //; s/ .*//' /proc/$waiter/stat)" = "$1" ]; }
+await grep -q '^0 1' printed && await state S
+"$PUGMARK" record --level values -p $waiter -o waiter.rec >said.waiter 2>&1 &
+recorder=$!
+await grep -q recording said.waiter
+for i in 1 2 3; do
+	echo -n x >&5
+	await grep -q "^$i " printed
+	kill -STOP $waiter && await state T
+	kill -CONT $waiter && await grep -q "^1$i " printed && await state S
+	kill -STOP $waiter && await state T
+	kill -CONT $waiter && await state S
+done 2>err
+exec 5>&-
+wait $recorder
+"$PUGMARK" values waiter.rec note >got 2>err
+sed -nE 's/.*note\(k=([0-9]+), v=([0-9]+)\)$/\1 \2/p' got >known
+claim 'what an interrupted call writes when the kernel goes on with it is known' same <(tail -n +2 printed) known
+
 build handlers <<'C'
 static void divided(int s, siginfo_t *info, void *u)
 {
