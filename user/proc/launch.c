@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -177,6 +179,26 @@ int launch_prepare(struct launch *launch, const char *path, char *const *argv,
 	return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "fork: %s", strerror(-err));
 }
 
+/* Until it tells something at @error_fd, or nothing will come there any more. Whoever has seized it
+ * waits in this thread for its exec, and not for what stops it before: it goes on with that, be it a
+ * signal that it ignores. */
+static void await_exec(pid_t pid, int error_fd)
+{
+	enum { LOOK_MS = 5 };
+	struct pollfd fd = {error_fd, POLLIN, 0};
+
+	while (!poll(&fd, 1, LOOK_MS)) {
+		siginfo_t stop = {0};
+		int status;
+
+		if (waitid(P_PID, pid, &stop, WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
+		    stop.si_code != CLD_TRAPPED || stop.si_status >> 8 == PTRACE_EVENT_EXEC ||
+		    waitpid(pid, &status, WNOHANG | __WALL) != pid)
+			continue;
+		ptrace(PTRACE_CONT, pid, NULL, (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+	}
+}
+
 int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag)
 {
 	int err = 0;
@@ -185,6 +207,7 @@ int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag
 		err = errno;
 	close(launch->go_fd);
 	launch->go_fd = -1;
+	await_exec(launch->pid, launch->error_fd);
 	/* The pipe closes at exec. */
 	int told = 0;
 	ssize_t n;
@@ -205,8 +228,11 @@ int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag
 
 bool launch_end(struct launch *launch)
 {
-	/* Who has been waited for already has no number any more. */
-	bool runs = launch->pid > 0 && !waitpid(launch->pid, NULL, WNOHANG | __WALL);
+	/* Who has been waited for already has no number any more. One that is traced may have
+	 * stopped. */
+	int status = 0;
+	pid_t got = launch->pid > 0 ? waitpid(launch->pid, &status, WNOHANG | __WALL) : -1;
+	bool runs = !got || (got > 0 && WIFSTOPPED(status));
 
 	if (runs) {
 		kill(launch->pid, SIGKILL);

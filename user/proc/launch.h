@@ -34,7 +34,8 @@ int launch_user_find(const char *name, struct launch_user *out, struct pugmark_d
  * process. */
 int launch_prepare(struct launch *launch, const char *path, char *const *argv,
 		   const struct launch_user *user, struct pugmark_diag *diag);
-/* Lets it exec; returns once it has, or -errno where it could not. */
+/* Lets it exec; returns once it has, or -errno where it could not. This thread may have seized it:
+ * what stops it before its exec is let pass. */
 int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag);
 /* Kills the command that was let go, but nothing that it has started, and waits for its end. False:
  * it had ended. */

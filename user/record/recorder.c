@@ -229,10 +229,21 @@ static void say_begun(const struct recording_run *run)
 		voice_say(&run->voice, "recording", o->duration_ns ? "" : " (SIGINT ends it)");
 }
 
+/* Before the recording has begun: signals, and the time that it may take. */
+static bool is_over(void *ctx)
+{
+	struct recording_run *run = ctx;
+	uint64_t most_ns = run->options->duration_ns;
+
+	return caught_signals_read(&run->signals) ||
+	       (most_ns && clock_now_ns() - run->start_ns >= most_ns);
+}
+
 /* The command becomes the program. At level values it stops where that begins, or what runs already
  * stops for a moment. */
 static int let_go(struct recording_run *run, struct pugmark_diag *diag)
 {
+	const struct entry_patience patience = {run->signals.fd, is_over, run};
 	int err = 0;
 
 	if (!run->options->argv && run->capturing) {
@@ -257,7 +268,7 @@ static int let_go(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = launch_go(&run->child, run->path, diag);
 	if (!err && run->capturing)
-		err = capturing_begin(run->capturing, run->child.pid, diag);
+		err = capturing_begin(run->capturing, run->child.pid, &patience, diag);
 	if (!err && run->carrier)
 		err = patch_program(run, diag);
 	return err;

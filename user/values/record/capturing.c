@@ -9,7 +9,6 @@
 #include "user/values/write/capture_writer.h"
 #include "user/values/stop/clock_removal.h"
 #include "user/values/record/drain_priority.h"
-#include "user/values/stop/entry_stop.h"
 #include "user/values/stop/freeze.h"
 #include "user/values/stop/one_processor.h"
 #include "user/values/record/processor_leaves.h"
@@ -339,25 +338,40 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 	return err;
 }
 
-static int begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+/* The first thread stands at the entry point, and so do those that libraries' constructors have
+ * begun, @others. */
+static int begin_frozen(void *ctx, const struct frozen *others)
 {
-	int err = entry_stop_wait(pid, diag);
+	struct attachment *a = ctx;
+	struct capturing *c = a->c;
+	int err = start_image_memory(c->image, a->pid, a->diag);
 
-	if (err)
-		return err;
-	const uint64_t stood_ns = now_ns();
-	c->has_no_vdso = true;
-	err = start_image_memory(c->image, pid, diag);
 	if (!err)
-		start_image_write(c->image, pid, stood_ns);
+		start_image_write(c->image, a->pid, a->stood_ns);
 	if (!err)
 		err = write_table(c);
 	if (!err)
-		err = write_starts(c, &pid, 1, diag);
+		err = write_starts(c, others->tids, others->n, a->diag);
 	if (!err)
-		err = share_processor(c, pid, diag);
+		err = share_processor(c, a->pid, a->diag);
 	if (!err)
 		capture_programs_enable(c->programs, true);
+	return err;
+}
+
+static int begin(struct capturing *c, pid_t pid, const struct entry_patience *patience,
+		 struct pugmark_diag *diag)
+{
+	struct attachment a = {.c = c, .pid = pid, .diag = diag};
+	int err = entry_stop_wait(pid, patience, diag);
+
+	if (err)
+		return err;
+	a.stood_ns = now_ns();
+	c->has_no_vdso = true;
+	err = write_starts(c, &pid, 1, diag);
+	if (!err)
+		err = freeze_others(pid, begin_frozen, &a, diag);
 	entry_stop_end(pid);
 	return err;
 }
@@ -409,9 +423,10 @@ int capturing_error(const struct capturing *c)
 	return c->writer ? capture_writer_error(c->writer) : 0;
 }
 
-int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+int capturing_begin(struct capturing *c, pid_t pid, const struct entry_patience *patience,
+		    struct pugmark_diag *diag)
 {
-	int err = begin(c, pid, diag);
+	int err = begin(c, pid, patience, diag);
 
 	drain_priority_allow(c->priority, true);
 	return err;

@@ -7,6 +7,7 @@
 #include "user/file/text_span.h"
 #include "user/kernel/record_options.h"
 #include "user/values/record/capture_plan.h"
+#include "user/values/stop/entry_stop.h"
 
 struct capturing;
 
@@ -20,7 +21,8 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag);
 /* Before the command's process @pid is let go, and after: the program stops at its entry point,
  * where all of it is written, and goes on. */
 int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
-int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
+int capturing_begin(struct capturing *c, pid_t pid, const struct entry_patience *patience,
+		    struct pugmark_diag *diag);
 /* The same for what runs already: process @pid is stopped while its memory is read. *@stopped_ns:
  * for how long. */
 int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,

@@ -6,10 +6,14 @@
 #include "user/values/stop/hidden_vdso.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+
+enum { LOOK_MS = 20 };
 
 static int failed(int err, const char *what, struct pugmark_diag *diag)
 {
@@ -20,45 +24,84 @@ static int failed(int err, const char *what, struct pugmark_diag *diag)
 
 int entry_stop_begin(pid_t pid, struct pugmark_diag *diag)
 {
-	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC))
+	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
 		return failed(-errno, "ptrace", diag);
 	return 0;
 }
 
-/* Lets it go on until its next stop. Returns 0 with the status in *@status, or -ESRCH. */
-static int go_on(pid_t pid, int signal, int *status)
+/* Waits for its next stop. Returns 0 with the status in *@status, -ESRCH, or -EINTR. */
+static int next_stop(pid_t pid, const struct entry_patience *p, int *status)
 {
-	if (ptrace(PTRACE_CONT, pid, NULL, (long)signal))
-		return -errno;
-	while (waitpid(pid, status, __WALL) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFSTOPPED(*status) ? 0 : -ESRCH;
+	pid_t got;
+
+	while (!(got = waitpid(pid, status, __WALL | WNOHANG)) || (got < 0 && errno == EINTR)) {
+		struct pollfd fd = {p->fd, POLLIN, 0};
+
+		poll(&fd, 1, LOOK_MS);
+		if (p->ends(p->ctx)) /* this takes SIGCHLD from @fd, so it comes before the look */
+			return -EINTR;
+	}
+	return got < 0 ? -errno : WIFSTOPPED(*status) ? 0 : -ESRCH;
 }
 
-int entry_stop_wait(pid_t pid, struct pugmark_diag *diag)
+/* The signal that the program is to get as it goes on: not what ptrace alone has it stop by, for an
+ * event, all of its group's threads, or a system call. */
+static int signal_of(int status)
 {
-	struct entry_trap trap;
+	bool is_event = status >> 16, is_call = WSTOPSIG(status) == (SIGTRAP | 0x80);
+
+	return is_event || is_call ? 0 : WSTOPSIG(status);
+}
+
+static int wait_for_exec(pid_t pid, const struct entry_patience *patience)
+{
+	int status, err = next_stop(pid, patience, &status);
+
+	while (!err && status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
+		if (ptrace(PTRACE_CONT, pid, NULL, (long)signal_of(status)))
+			return -errno;
+		err = next_stop(pid, patience, &status);
+	}
+	return err;
+}
+
+static int wait_for_entry(pid_t pid, const struct entry_trap *trap,
+			  const struct entry_patience *patience)
+{
 	int status, err = 0, signal = 0;
 
-	if (waitpid(pid, &status, __WALL) < 0)
-		return failed(-errno, "waiting", diag);
-	while (!err && WIFSTOPPED(status) && status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-		err = go_on(pid, status >> 16 ? 0 : WSTOPSIG(status), &status);
-	if (err || !WIFSTOPPED(status))
-		return failed(-ESRCH, "it ended", diag);
-	err = hide_vdso(pid);
+	while (!err && !entry_trap_hit(pid, trap)) {
+		if (ptrace(PTRACE_SYSCALL, pid, NULL, (long)signal))
+			return -errno;
+		err = next_stop(pid, patience, &status);
+		signal = err ? 0 : signal_of(status);
+	}
+	return err;
+}
+
+static int wait_failed(int err, const char *when, struct pugmark_diag *diag)
+{
+	return err == -EINTR ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+						"the recording was to end before the program had "
+						"come to its entry point")
+			     : failed(err, when, diag);
+}
+
+int entry_stop_wait(pid_t pid, const struct entry_patience *patience, struct pugmark_diag *diag)
+{
+	struct entry_trap trap;
+	int err = wait_for_exec(pid, patience);
+
 	if (err)
-		return failed(err, "its auxiliary vector cannot be changed", diag);
+		return wait_failed(err, "it ended", diag);
 	err = entry_trap_set(pid, &trap);
 	if (err)
 		return failed(err, "its entry point is not known", diag);
-	while (!err && !entry_trap_hit(pid, &trap)) {
-		err = go_on(pid, signal, &status);
-		signal = !err && !(status >> 16) && WSTOPSIG(status) != SIGTRAP ? WSTOPSIG(status)
-										: 0;
-	}
-	return err ? failed(err, "it ended before", diag) : 0;
+	err = hide_vdso(pid);
+	if (err)
+		return failed(err, "its auxiliary vector cannot be changed", diag);
+	err = wait_for_entry(pid, &trap, patience);
+	return err ? wait_failed(err, "it ended before", diag) : 0;
 }
 
 void entry_stop_end(pid_t pid)

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* entry_trap.h: lets a program run to its entry point and no further, without a breakpoint. The
  * dynamic linker jumps to where the auxiliary vector says that the program begins (AT_ENTRY). There
- * it is told an address where nothing can be, so that its jump raises SIGSEGV. No instruction is
- * changed, and no debug register is used: some virtual machines take what is written to them and
- * never stop. Where SIGSEGV is blocked or ignored from the start, the kernel makes it the default
- * again for that. */
+ * it is told another address, of a few instructions that make a system call and go on to the entry
+ * point:
+ *
+ *   dynamic linker ──> read(-1, ...) ──> entry point
+ *                             └ the program is stopped here
+ *
+ * They lie in the private copy of the kernel's image of clock functions (vDSO), which is hidden
+ * from the program (hidden_vdso.h), so that nothing else is there. What a library's constructor
+ * forks, or the program itself where its recorder is killed, stops nowhere and goes on to its entry
+ * point. No debug register is used: some virtual machines take what is written to them and never
+ * stop. */
 #ifndef USER_ENTRY_TRAP_H
 #define USER_ENTRY_TRAP_H
 
@@ -12,16 +19,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { ENTRY_TRAP_WORDS = 3 };
+
 struct entry_trap {
 	uint64_t value; /* where AT_ENTRY's value is on the stack */
 	uint64_t entry; /* what it was */
+	uint64_t image; /* where the instructions are; 0: the program begins at its entry point */
+	uint64_t words[ENTRY_TRAP_WORDS]; /* what was there */
 };
 
-/* @pid: as aux_vector_find() wants it. 0 or -errno. */
+/* @pid: as aux_vector_find() wants it. 0 or -errno; -ENOENT: the kernel has given it no image.
+ * PTRACE_SYSCALL has it go on. */
 int entry_trap_set(pid_t pid, struct entry_trap *trap);
-/* Whether the program, which has stopped, is at its entry point: its registers and the auxiliary
- * vector are then as if no trap had been set. The signal that it stopped by is not to be delivered.
- */
+/* Whether the program, which has stopped, is at its entry point: its registers, the auxiliary
+ * vector and the image are then as if no trap had been set. */
 bool entry_trap_hit(pid_t pid, const struct entry_trap *trap);
 
 #endif

@@ -25,6 +25,14 @@
 
 enum { WAIT_MS = 1000, POLL_NS = 200000 };
 
+struct freezing {
+	pid_t pid, but; /* @but: a thread of it that is left alone, or 0 */
+	frozen_fn *fn;
+	void *ctx;
+	struct pugmark_diag *diag;
+	int err;
+};
+
 static bool is_known(const struct frozen *f, pid_t tid)
 {
 	for (uint32_t i = 0; i < f->n; i++)
@@ -89,8 +97,8 @@ static int ask(struct frozen *f, pid_t pid, pid_t tid)
 	return 0;
 }
 
-/* Asks those that are not yet known. */
-static int ask_new(struct frozen *f, pid_t pid)
+/* Asks those that are not yet known, but thread @but. */
+static int ask_new(struct frozen *f, pid_t pid, pid_t but)
 {
 	char path[32];
 	struct dirent *e;
@@ -103,7 +111,7 @@ static int ask_new(struct frozen *f, pid_t pid)
 	while (!err && (e = readdir(dir))) {
 		pid_t tid = atoi(e->d_name);
 
-		if (tid > 0 && !is_known(f, tid))
+		if (tid > 0 && tid != but && !is_known(f, tid))
 			err = ask(f, pid, tid);
 		if (err == -ESRCH)
 			err = 0;
@@ -130,17 +138,17 @@ static int wait_for(struct frozen *f, pid_t pid, uint32_t *stood)
 	return err;
 }
 
-static int stop_all(struct frozen *f, pid_t pid, struct pugmark_diag *diag)
+static int stop_all(struct frozen *f, pid_t pid, pid_t but, struct pugmark_diag *diag)
 {
 	uint32_t stood = 0, before;
 	int err;
 
 	do {
 		before = stood;
-		err = ask_new(f, pid);
+		err = ask_new(f, pid, but);
 		err = err ? err : wait_for(f, pid, &stood);
 	} while (!err && stood > before);
-	if (!err && !stood)
+	if (!err && !stood && !but)
 		err = -ESRCH;
 	if (err == -EBUSY)
 		pugmark_diag_set(
@@ -156,20 +164,12 @@ static int stop_all(struct frozen *f, pid_t pid, struct pugmark_diag *diag)
 	return err;
 }
 
-struct freezing {
-	pid_t pid;
-	frozen_fn *fn;
-	void *ctx;
-	struct pugmark_diag *diag;
-	int err;
-};
-
 static void *freeze_main(void *arg)
 {
 	struct freezing *a = arg;
 	struct frozen f = {0};
 
-	a->err = stop_all(&f, a->pid, a->diag);
+	a->err = stop_all(&f, a->pid, a->but, a->diag);
 	if (!a->err)
 		a->err = a->fn(a->ctx, &f);
 	for (uint32_t i = 0; i < f.n; i++)
@@ -178,9 +178,9 @@ static void *freeze_main(void *arg)
 	return NULL;
 }
 
-int freeze(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag)
+static int freeze_but(pid_t pid, pid_t but, frozen_fn *fn, void *ctx, struct pugmark_diag *diag)
 {
-	struct freezing a = {pid, fn, ctx, diag, 0};
+	struct freezing a = {pid, but, fn, ctx, diag, 0};
 	pthread_t tracer;
 	int err = pthread_create(&tracer, NULL, freeze_main, &a);
 
@@ -189,4 +189,14 @@ int freeze(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag)
 					"stopping process %d for a moment: %s", pid, strerror(err));
 	pthread_join(tracer, NULL);
 	return a.err;
+}
+
+int freeze(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag)
+{
+	return freeze_but(pid, 0, fn, ctx, diag);
+}
+
+int freeze_others(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag)
+{
+	return freeze_but(pid, pid, fn, ctx, diag);
 }

@@ -21,5 +21,8 @@ typedef int frozen_fn(void *ctx, const struct frozen *frozen);
  * second after all others that were asked before it stood a thread is still in a call that nothing
  * interrupts, as a parent in vfork() is). Then all go on, also a thread in such a call. */
 int freeze(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag);
+/* The same where the first thread of @pid stands already, by the ptrace of another thread of this
+ * process: it is not in what @fn is told, of which there may be none. */
+int freeze_others(pid_t pid, frozen_fn *fn, void *ctx, struct pugmark_diag *diag);
 
 #endif
