@@ -2,6 +2,7 @@
 /* captures.c: see captures.h. The file's segments are read when they are asked for. */
 #include "offline/capture/captures.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/capture/capture_code.h"
 #include "offline/capture/captures_impl.h"
 
@@ -190,6 +191,37 @@ int captures_file_bytes(const struct captures *c, uint32_t file, uint64_t off, u
 			uint8_t *out)
 {
 	return read_bytes((struct captures *)c, CAPTURE_SEGMENT_FILE, file, off, len, out);
+}
+
+/* Whether the page of a file at @off is @page; behind its end a file has zeros. */
+static bool has_page(int fd, uint64_t off, const uint8_t page[PAGE])
+{
+	uint8_t now[PAGE] = {0};
+
+	return pread(fd, now, PAGE, (off_t)off) >= 0 && !memcmp(now, page, PAGE);
+}
+
+int captures_file_is(const struct captures *c, uint32_t file)
+{
+	const struct capture_segments *s = &c->segments;
+	int fd = file < c->n_files ? open_regular(c->files[file].path, NULL) : -ENOENT;
+	uint8_t page[PAGE];
+	int is = -ENOENT;
+
+	if (fd < 0)
+		return 0;
+	for (uint32_t i = capture_segments_find(s, CAPTURE_SEGMENT_FILE, file, 0);
+	     i < s->n && is && s->at[i].header.kind == CAPTURE_SEGMENT_FILE &&
+	     s->at[i].header.task == file;
+	     i++) {
+		const struct segment_header *h = &s->at[i].header;
+
+		for (uint64_t at = 0; at + PAGE <= h->raw_bytes && is; at += PAGE)
+			if (!captures_file_bytes(c, file, h->first_event + at, PAGE, page))
+				is = has_page(fd, h->first_event + at, page);
+	}
+	close(fd);
+	return is;
 }
 
 static const char *name_at(const struct named_addrs *names, uint64_t addr)

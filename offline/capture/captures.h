@@ -181,6 +181,9 @@ int captures_page(const struct captures *captures, uint64_t addr, uint8_t out[40
 /* @len bytes of a file at @off that the recording keeps: 0, -ENOENT, -EBADMSG. */
 int captures_file_bytes(const struct captures *captures, uint32_t file, uint64_t off, uint32_t len,
 			uint8_t *out);
+/* Whether all that the recording keeps of a file is in what stands at its path now: 1, or 0 (also
+ * where nothing does); -ENOENT: nothing intact is kept of it. */
+int captures_file_is(const struct captures *captures, uint32_t file);
 
 /* What cpuid tells with @leaf in eax and @subleaf in ecx, in eax, ebx, ecx and edx, on whichever
  * processor of the machine; @varies: the bits that depend on which. False: it is not told.

@@ -117,6 +117,25 @@ claim 'values are those of the build that ran' same before after
 claim 'a binary that was replaced is named' grep -qE '/packer: not the file that was recorded' err
 cp "$(command -v gzip)" packer
 
+# Without a build-id the code that the recording keeps says which build it is.
+cat >plain.c <<'C'
+__attribute__((noinline)) int twice(int n) { return ORDER; }
+int main(void) { return twice(3) != 7; }
+C
+cc -O0 -g -DORDER='n * 2 + 1' -Wl,--build-id=none -o plain plain.c
+"$PUGMARK" record -q --level values -o plain.rec -- ./plain 2>err
+run 0 values plain.rec twice
+claim 'without a build-id the same file has its variables, and nothing is said of it' \
+	is "$(sed 's/^1 [0-9]* //' out) $(grep -c /plain: err)" 'twice(n=3) = 7 0'
+timeout 60 "$PUGMARK" gdb --serve plain.rec </dev/null 2>err >out
+claim 'nor to gdb' is "$(grep -c /plain: err)" 0
+cc -O0 -g -DORDER='1 + n + n' -Wl,--build-id=none -o plain plain.c
+run 0 values plain.rec twice
+claim 'another build is named, its variables are not shown' \
+	is "$(grep -c 'n=' out) $(grep -c '/plain: not the file that was recorded' err)" '0 1'
+timeout 60 "$PUGMARK" gdb --serve plain.rec </dev/null 2>err >out
+claim 'nor is it given to gdb' grep -q '/plain: not the file that was recorded: gdb is not given it' err
+
 # What is cut or has another bit, in whatever file: it is refused, or what is said is not called complete,
 # or it is as it was. Of captures all is told.
 cat >damage.py <<'PY'

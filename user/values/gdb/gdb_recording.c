@@ -14,16 +14,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is against giving the file to gdb; NULL: it is there, and no other, as far as a build-id
- * says. */
-static const char *against(const struct capture_file *file)
+/* What is against giving the file with that number to gdb; NULL: it is there, and no other, as far
+ * as a build-id says, or where it has none the bytes that are kept of it. */
+static const char *against(const struct captures *captures, uint32_t number, bool *told)
 {
+	uint32_t n;
+	const struct capture_file *file = &captures_files(captures, &n)[number];
 	struct build_id id = build_id_read(file->path);
 	if (access(file->path, F_OK))
 		return "it is gone";
-	return !file->build_id_len || build_id_is(&id, file->build_id, file->build_id_len)
-		       ? NULL
-		       : "not the file that was recorded";
+	int is = file->build_id_len ? build_id_is(&id, file->build_id, file->build_id_len)
+				    : captures_file_is(captures, number);
+	*told = is >= 0;
+	return is ? NULL : "not the file that was recorded";
 }
 
 /* Says which files gdb would read in vain: their symbols and lines are not of the code that ran;
@@ -33,14 +36,15 @@ static void tell_stale(const struct captures *captures, const struct capture_fil
 	uint32_t n;
 	const struct capture_file *files = captures_files(captures, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		const char *why = against(&files[i]);
-		if (!why && files[i].build_id_len)
+		bool told;
+		const char *why = against(captures, i, &told);
+		if (!why && told)
 			continue;
 		fputs("pugmark: ", stderr);
 		printable_print(stderr, files[i].path, PRINT_TEXT);
 		if (!why)
-			fputs(": it has no build-id: whether it is what was recorded cannot be "
-			      "told\n",
+			fputs(": it has no build-id, and none of its code is kept: whether it is "
+			      "what was recorded cannot be told\n",
 			      stderr);
 		else
 			fprintf(stderr, ": %s: %s\n", why,
@@ -87,7 +91,8 @@ static const struct capture_file *program(const struct captures *captures, struc
 			out->entry = header.e_entry + (header.e_type == ET_DYN ? maps[i].start : 0);
 			find_block(value_machine_memory(m), maps[i].start, &header, out);
 		}
-		if (!against(&files[maps[i].file]))
+		bool told;
+		if (!against(captures, maps[i].file, &told))
 			out->path = files[maps[i].file].path;
 		return &files[maps[i].file];
 	}

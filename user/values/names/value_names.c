@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum is_recorded { IS_NOT_ASKED, IS_RECORDED, IS_GONE, IS_ANOTHER, IS_NOT_TOLD };
+
 struct value_names {
 	struct pugmark_recording *rec;
 	const struct captures *captures;
@@ -30,6 +32,7 @@ struct value_names {
 	struct value_vars **vars;
 	struct dwarf_lines **lines;
 	bool *asked, *asked_lines; /* for vars, for lines */
+	uint8_t *is;		   /* enum is_recorded of its file; 0: not looked at yet */
 	uint32_t n;
 };
 
@@ -50,7 +53,9 @@ int value_names_open(const char *dir, const struct captures *captures, struct va
 		v->lines = calloc(v->n + 1, sizeof(struct dwarf_lines *));
 		v->asked_lines = calloc(v->n + 1, sizeof(*v->asked_lines));
 		v->plain = calloc(v->n + 1, sizeof(*v->plain));
-		err = v->plans && v->vars && v->asked && v->lines && v->asked_lines && v->plain
+		v->is = calloc(v->n + 1, sizeof(*v->is));
+		err = v->plans && v->vars && v->asked && v->lines && v->asked_lines && v->plain &&
+				      v->is
 			      ? 0
 			      : -ENOMEM;
 	}
@@ -91,6 +96,7 @@ void value_names_free(struct value_names *v)
 	free(v->plans);
 	free(v->vars);
 	free(v->asked);
+	free(v->is);
 	pugmark_recording_free(v->rec);
 	free(v);
 }
@@ -154,13 +160,48 @@ bool value_names_is_entry(const struct value_names *v, uint64_t addr)
 	       pugmark_plan_func_at(v->plans[module], elf) != PUGMARK_NONE;
 }
 
-/* The file of module @m, if it is what was traced. */
-static const char *file_of(const struct value_names *v, uint32_t m)
+/* The captures' number of the file that is mapped at the run-time address @addr at the start. */
+static uint32_t file_at(const struct captures *captures, uint64_t addr)
+{
+	uint32_t n;
+	const struct capture_mapping *maps = captures_mappings(captures, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (addr >= maps[i].start && addr < maps[i].end)
+			return maps[i].file;
+	return CAPTURE_NONE;
+}
+
+/* Without a build-id the bytes say it that the recording keeps of the file. */
+static enum is_recorded compare_file(const struct value_names *v, uint32_t m)
 {
 	const struct pugmark_recording_module *mod = &v->modules[m];
 	struct build_id id = build_id_read(mod->path);
+	uint64_t bias;
 
-	return build_id_is(&id, mod->build_id, mod->build_id_len) ? mod->path : NULL;
+	if (access(mod->path, F_OK))
+		return IS_GONE;
+	if (!build_id_is(&id, mod->build_id, mod->build_id_len))
+		return IS_ANOTHER;
+	if (id.len)
+		return IS_RECORDED;
+	if (!captures_bias(v->captures, m, &bias))
+		return IS_NOT_TOLD;
+	int is = captures_file_is(v->captures, file_at(v->captures, bias + mod->text_addr));
+	return is < 0 ? IS_NOT_TOLD : is ? IS_RECORDED : IS_ANOTHER;
+}
+
+static enum is_recorded is_recorded(const struct value_names *v, uint32_t m)
+{
+	if (v->is[m] == IS_NOT_ASKED)
+		v->is[m] = compare_file(v, m);
+	return v->is[m];
+}
+
+/* The file of module @m, if it is what was traced. */
+static const char *file_of(const struct value_names *v, uint32_t m)
+{
+	return is_recorded(v, m) == IS_RECORDED ? v->modules[m].path : NULL;
 }
 
 const char *value_names_file(const struct value_names *v, uint32_t m)
@@ -183,11 +224,17 @@ struct value_damage value_names_damage(const struct value_names *v)
 
 void value_names_tell_stale(const struct value_names *v)
 {
+	static const char *const why[] = {
+		[IS_GONE] = "it is gone",
+		[IS_ANOTHER] = "not the file that was recorded",
+		[IS_NOT_TOLD] = "whether it is what was recorded cannot be told, as it has no "
+				"build-id and none of its code is kept",
+	};
+
 	for (uint32_t m = 0; m < v->n; m++) {
 		const char *path = v->modules[m].path;
-		bool there = !access(path, F_OK);
 
-		if (!v->plans[m] || (there && (!v->modules[m].build_id_len || file_of(v, m))))
+		if (!v->plans[m] || is_recorded(v, m) == IS_RECORDED)
 			continue;
 		fputs("pugmark: ", stderr);
 		if (*path)
@@ -195,9 +242,7 @@ void value_names_tell_stale(const struct value_names *v)
 		else
 			fprintf(stderr, "module %u", m);
 		fprintf(stderr, ": %s: no lines, types and variables of it are known\n",
-			!*path	? "which file it is of is not known"
-			: there ? "not the file that was recorded"
-				: "it is gone");
+			*path ? why[is_recorded(v, m)] : "which file it is of is not known");
 	}
 }
 
