@@ -62,6 +62,7 @@ struct code_names {
 	uint64_t all;		     /* bytes that were read of both */
 	uint64_t read_ns;	     /* all that was there had been read by then; 0: never */
 	bool too_many, told, said_so;
+	bool more;		       /* code_names_more() */
 	char bytes[CODE_TEXT_MAX / 2]; /* as read */
 	struct chunk_code *text;       /* CODE_TEXT_MAX */
 };
@@ -232,6 +233,9 @@ static size_t put_line(char *to, const struct perf_map_line *line)
 }
 
 enum { LINE_ROOM = PERF_MAP_NAME_MAX + 40 };
+/* So many records of a dump that name nothing are taken in one look, and each counts as so many
+ * bytes of all that a process says. */
+enum { NAMELESS_MAX = 4096, NAMELESS_BYTES = 64 };
 
 /* The lines of the next @len bytes, as far as there is room for them. Returns how many bytes of
  * text these are; *@taken: of how many that were read. */
@@ -347,13 +351,14 @@ static size_t read_dump(struct code_names *n, uint64_t now_ns)
 	size_t put = 0, room = CODE_TEXT_MAX - sizeof(*n->text);
 	struct perf_map_line line;
 	struct stat st;
+	uint32_t nameless = 0;
 	bool is;
 
 	if (n->dump_fd < 0)
 		find_dump(n, now_ns);
 	if (n->dump_fd < 0 || fstat(n->dump_fd, &st))
 		return 0;
-	while (room - put >= LINE_ROOM && n->dump_off < (uint64_t)st.st_size) {
+	while (room - put >= LINE_ROOM && n->dump_off < (uint64_t)st.st_size && !n->more) {
 		ssize_t got = pread(n->dump_fd, n->bytes, JIT_DUMP_HEAD_MAX, (off_t)n->dump_off);
 		uint64_t used = jit_dump_next(&n->dump, n->bytes, got > 0 ? (size_t)got : 0,
 					      (uint64_t)st.st_size - n->dump_off, &line, &is);
@@ -364,7 +369,9 @@ static size_t read_dump(struct code_names *n, uint64_t now_ns)
 		else if (n->dump.moved)
 			is = name_moved(n, &line);
 		n->dump_off += used;
-		n->all += is ? LINE_ROOM : 1;
+		n->all += is ? LINE_ROOM : NAMELESS_BYTES;
+		nameless += !is;
+		n->more = nameless == NAMELESS_MAX;
 		if (is)
 			put += put_line(n->text->text + put, &line);
 		if (n->all > ALL_MAX) {
@@ -372,7 +379,7 @@ static size_t read_dump(struct code_names *n, uint64_t now_ns)
 			break;
 		}
 	}
-	if (!put)
+	if (!put && !n->more)
 		n->dump_since_ns = now_ns;
 	return put;
 }
@@ -382,6 +389,7 @@ const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
 	uint64_t before_ns = clock_now_ns();
 	size_t put = 0;
 
+	n->more = false;
 	if (!n->too_many && n->folder >= 0)
 		put = read_map(n, before_ns);
 	n->text->since_ns = n->since_ns;
@@ -389,7 +397,7 @@ const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
 		put = read_dump(n, before_ns);
 		n->text->since_ns = n->dump_since_ns;
 	}
-	if (!put && !n->too_many)
+	if (!put && !n->too_many && !n->more)
 		n->read_ns = before_ns;
 	if (!put && (!n->too_many || n->said_so))
 		return NULL;
@@ -402,6 +410,11 @@ const struct chunk_code *code_names_look(struct code_names *n, uint32_t *bytes)
 	n->text->time_ns = clock_now_ns();
 	*bytes = (uint32_t)(sizeof(*n->text) + put);
 	return n->text;
+}
+
+bool code_names_more(const struct code_names *n)
+{
+	return n->more;
 }
 
 bool code_names_too_many(struct code_names *n)

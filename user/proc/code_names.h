@@ -27,6 +27,8 @@ void code_names_free(struct code_names *names);
  * next call; or NULL: nothing more at present. The process may have ended. Where more is there than
  * is kept, the last one says so. */
 const struct chunk_code *code_names_look(struct code_names *names, uint32_t *bytes);
+/* Whether the last look has ended before the end of what is there: those that follow go on. */
+bool code_names_more(const struct code_names *names);
 /* Whether more was there than is kept (once). */
 bool code_names_too_many(struct code_names *names);
 

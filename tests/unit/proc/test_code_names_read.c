@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_code_names_read.c: what a process says in its perf map is read once, as it grows; from the
  * beginning where it is written anew, longer or shorter than before; and not where it was written
- * before the process began. The process is this one. */
+ * before the process began. Of a dump so much at once as takes no time. The process is this one. */
 #include "user/proc/code_names.h"
 
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +114,73 @@ static void more_than_is_kept(void **state)
 	code_names_free(n);
 }
 
+static void put_record(FILE *f, uint32_t id, const void *body, uint32_t len)
+{
+	const struct {
+		uint32_t id, bytes;
+		uint64_t time;
+	} head = {id, (uint32_t)sizeof(head) + len, 1};
+	fwrite(&head, sizeof(head), 1, f);
+	fwrite(body, len, 1, f);
+}
+
+/* Of a dump with @n records that name nothing and one behind them that does: how many looks find
+ * nothing before that is found. */
+static int looks_before(struct code_names *names, uint32_t n, const char *dump)
+{
+	const uint32_t header[] = {0x4a695444, 1, 40, 62, 0, (uint32_t)getpid(), 0, 0, 0, 0};
+	const struct {
+		uint32_t pid, tid;
+		uint64_t vma, addr, size, index;
+		char name[8];
+	} load = {.addr = 0x1000, .size = 16, .name = "late"};
+	uint32_t bytes;
+	int looks = 0;
+	FILE *f = fopen(dump, "we");
+	assert_non_null(f);
+	fwrite(header, sizeof(header), 1, f);
+	for (uint32_t i = 0; i < n; i++)
+		put_record(f, 9, "", 0);
+	put_record(f, 0, &load, sizeof(load));
+	fclose(f);
+	int fd = open(dump, O_RDONLY | O_CLOEXEC);
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	assert_true(page != MAP_FAILED);
+	const struct chunk_code *c;
+	while (!(c = code_names_look(names, &bytes)) && code_names_more(names))
+		looks++;
+	assert_non_null(c);
+	if (bytes > sizeof(*c))
+		assert_memory_equal(c->text, "1000 10 late\n", bytes - sizeof(*c));
+	munmap(page, 4096);
+	unlink(dump);
+	return looks;
+}
+
+/* One look takes no more than 4096 records that name nothing, one process no more than a million.
+ */
+static void of_a_dump_in_parts(void **state)
+{
+	(void)state;
+	if (geteuid()) {
+		print_message("SKIP: a dump is opened by root alone\n");
+		return;
+	}
+	char dump[64];
+	snprintf(dump, sizeof(dump), "/tmp/jit-%d.dump", getpid());
+	struct code_names *n = code_names_new(getpid());
+	assert_non_null(n);
+	assert_int_equal(looks_before(n, 10000, dump), 2);
+	assert_false(code_names_too_many(n));
+	code_names_free(n);
+	n = code_names_new(getpid());
+	assert_non_null(n);
+	assert_int_equal(looks_before(n, (1 << 20) + 10, dump), 256);
+	assert_true(code_names_too_many(n));
+	code_names_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +188,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(as_it_is_written_anew, prepare, clean),
 		cmocka_unit_test_setup_teardown(not_of_one_before, prepare, clean),
 		cmocka_unit_test_setup_teardown(more_than_is_kept, prepare, clean),
+		cmocka_unit_test(of_a_dump_in_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

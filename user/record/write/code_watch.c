@@ -103,8 +103,11 @@ static void look(struct code_watch *w, struct process *p, bool last)
 	bool any = false;
 	if (now_ns < p->next_ns && !last)
 		return;
-	while ((text = code_names_look(p->names, &bytes)) && hand_over(w, text, bytes))
-		any = true;
+	do {
+		while ((text = code_names_look(p->names, &bytes)) && hand_over(w, text, bytes))
+			any = true;
+		any |= code_names_more(p->names);
+	} while (last && code_names_more(p->names));
 	p->wait_ns = any ? WAIT_MIN_NS : p->wait_ns < WAIT_MAX_NS ? 2 * p->wait_ns : WAIT_MAX_NS;
 	p->next_ns = now_ns + p->wait_ns;
 	if (!code_names_too_many(p->names))
