@@ -7,14 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of fewer numbers, comparing takes less time than counting digits. */
+/* Of fewer numbers, comparing takes less time than counting digits; and of few, moving each to its
+ * place takes less than merging. */
 #define COUNTED_MIN 512
+#define MERGED_MIN 32
 enum { DIGIT_BITS = 11, N_DIGITS = 1 << DIGIT_BITS };
 
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return x < y ? -1 : x > y;
+}
+
+static void insert_each(uint64_t *at, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		uint64_t x = at[i];
+		uint32_t k = i;
+		for (; k && at[k - 1] > x; k--)
+			at[k] = at[k - 1];
+		at[k] = x;
+	}
 }
 
 /* Sorts @from into @to by the digit from bit @shift on. */
@@ -36,6 +49,10 @@ void sort_u64(uint64_t *at, uint32_t n)
 {
 	uint64_t differ = 0;
 	bool sorted = true;
+	if (n < MERGED_MIN) {
+		insert_each(at, n);
+		return;
+	}
 	for (uint32_t i = 1; i < n; i++) {
 		sorted &= at[i - 1] <= at[i];
 		differ |= at[i] ^ at[0];

@@ -7,6 +7,7 @@
  * Another order may lead to a cheaper minimum. Where a recording has counted the function, others
  * are tried: each mark that stayed is in turn the first to go. Where frequencies are only estimated
  * this is not worth the time: what the estimate called cheaper was not cheaper in runs. */
+#include "offline/base/sort.h"
 #include "offline/choose/choose_forced.h"
 #include "offline/choose/choose_modes.h"
 
@@ -35,12 +36,27 @@ struct candidate {
 	float weight; /* expected ns in one activation, times a penalty where no call is reported */
 };
 
-static int heavier_first(const void *a, const void *b)
+/* Puts the heaviest first; of those that weigh the same, in the order of their blocks. No weight is
+ * negative, so that their bits are in their order. */
+static void heavier_first(struct conflicts *ch, struct candidate *candidates, uint32_t n)
 {
-	const struct candidate *x = a, *y = b;
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return x->block < y->block ? -1 : x->block > y->block;
+	uint64_t *keys = malloc((n + 1) * sizeof(*keys));
+	if (!keys) {
+		ch->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t weight;
+		memcpy(&weight, &candidates[i].weight, sizeof(weight));
+		keys[i] = (uint64_t)~weight << 32 | candidates[i].block;
+	}
+	sort_u64(keys, n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t weight = ~(uint32_t)(keys[i] >> 32);
+		candidates[i].block = (uint32_t)keys[i];
+		memcpy(&candidates[i].weight, &weight, sizeof(weight));
+	}
+	free(keys);
 }
 
 /* Marks what is not marked yet: what @seed has, or with NULL everything that can be. Returns the
@@ -176,7 +192,7 @@ static void choose_from_calls(struct conflicts *ch, uint32_t func)
 	choose_full(ch, func);
 	struct candidate *c = marks_beyond(ch, f, old + f->n_blocks, &n);
 	if (c && n && !conflict_function_faults(ch, func)) {
-		qsort(c, n, sizeof(*c), heavier_first);
+		heavier_first(ch, c, n);
 		take_away(ch, func, c, n, ch->steps + STEPS_PER_FUNCTION);
 	}
 	if (!c || events_of(ch, f) >= events || conflict_function_faults(ch, func))
@@ -204,7 +220,7 @@ static void choose_from(struct conflicts *ch, uint32_t func, const uint8_t *seed
 	}
 	if (search)
 		memcpy(all, ch->marks + f->block, f->n_blocks);
-	qsort(candidates, n, sizeof(*candidates), heavier_first);
+	heavier_first(ch, candidates, n);
 	uint64_t start = ch->steps, extra = f->n_blocks * STEPS_PER_BLOCK;
 	uint64_t spare = STEPS_SPARE - ch->spent;
 	uint64_t limit = start + STEPS_PER_FUNCTION + (extra < spare ? extra : spare);

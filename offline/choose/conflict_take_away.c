@@ -27,6 +27,7 @@ enum passed {
 	PASSED_IN_SILENCE = 2,
 	PASSED_SHOWS = 4, /* it is no mark, but calls what may show */
 	PASSED_ENDS = 8,  /* the function can end with it */
+	PASSED_MARKED = 16,
 };
 
 /* Whether the call in @block can show something first. */
@@ -47,7 +48,7 @@ static void note_passed(struct conflicts *ch, uint32_t block)
 		(conflict_is_node(ch, block) ? PASSED_NODE : 0) |
 		(conflict_passes_silently(ch, block) ? PASSED_IN_SILENCE : 0) |
 		(!ch->marks[block] && call_shows(ch, block) ? PASSED_SHOWS : 0) |
-		(ends ? PASSED_ENDS : 0);
+		(ends ? PASSED_ENDS : 0) | (ch->marks[block] ? PASSED_MARKED : 0);
 }
 
 /* Whether something in @f shows as if it had jumped there. */
@@ -273,6 +274,8 @@ static bool call_is_rival(struct conflicts *ch, const struct removal *r, uint32_
 	if (!callee->known || callee->first.top)
 		return true;
 	const struct terminal *terms = callee->first.terms;
+	if (conflict_spent(ch))
+		return false; /* the mark stays */
 	ch->steps += callee->first.n;
 	ch->work += callee->first.n;
 	for (uint32_t i = 0; i < callee->first.n; i++)
@@ -296,7 +299,7 @@ static bool mark_is_rival(const struct conflicts *ch, const struct removal *r, u
 /* Whether @block shows the same event as T, or is a silent way out where the removal makes one. */
 static bool is_rival(struct conflicts *ch, const struct removal *r, uint32_t block, uint8_t passed)
 {
-	if (ch->marks[block])
+	if (passed & PASSED_MARKED)
 		return mark_is_rival(ch, r, block);
 	if (passed & PASSED_SHOWS && call_is_rival(ch, r, block))
 		return true;
@@ -305,46 +308,56 @@ static bool is_rival(struct conflicts *ch, const struct removal *r, uint32_t blo
 }
 
 /* Finds the rivals that decisions on the way to the block lead to in silence, and marks what these
- * lead to in watch.ahead. */
+ * lead to in watch.ahead. As in walk_back(), the loop has what it needs in variables of its own. */
 static void find_rivals(struct conflicts *ch, const struct removal *r)
 {
 	struct watch *w = &ch->watch;
+	const struct prog_func *f = &ch->prog->funcs[r->func];
 	const uint32_t *nodes = w->ours.some_nodes.at, *succs = ch->prog->succs;
-	uint32_t *ahead = w->ahead, mask = ch->places_mask, q = r->q;
-	uint32_t left = w->ours.some_nodes.n, first = ch->prog->funcs[r->func].block;
-	struct vec_u32 walk = ch->walk;
-	walk.n = 0;
-	bool ok = true;
-	if (w->ours.starts[first & mask]) {
-		ok = VEC_PUSH(&walk, first);
-		ahead[first & mask] = q;
+	const struct hop *hops = ch->hops;
+	const uint8_t *passed_at = w->passed;
+	uint32_t *ahead = w->ahead, mask = ch->places_mask, q = r->q, steps = 0;
+	uint32_t left = w->ours.some_nodes.n, n = 0;
+	uint8_t telling = PASSED_MARKED | PASSED_SHOWS | (r->empty ? PASSED_ENDS : 0);
+	ch->walk.n = 0;
+	if (!VEC_RESERVE(&ch->walk, f->n_blocks)) { /* each is there once at most */
+		ch->failed = true;
+		return;
 	}
-	while ((left || walk.n) && ok && !conflict_spent(ch)) {
-		bool node = !walk.n; /* where a decision is */
-		uint32_t b = node ? nodes[--left] : walk.at[--walk.n];
-		uint8_t passed = w->passed[b & mask];
-		const struct hop *hop = &ch->hops[b];
-		if (!node && b == r->block)
-			continue;
-		if (!node && is_rival(ch, r, b, passed)) {
-			bool same = passed & PASSED_NODE ? is_new_alt(ch, r, b) : r->exit;
-			reach_back(ch, &w->rivals, b, same ? REACHED_ITSELF : REACHED_BEHIND);
-		}
-		if (!node && passed & PASSED_NODE && !(passed & PASSED_IN_SILENCE))
-			continue;
-		ch->steps += 1 + hop->n_succ;
-		ch->work += 1 + hop->n_succ;
-		ok = VEC_RESERVE(&walk, hop->n_succ);
-		for (uint32_t i = 0; ok && i < hop->n_succ; i++) {
-			uint32_t next = succs[hop->succ + i];
-			if (ahead[next & mask] == q)
+	uint32_t *walk = ch->walk.at;
+	if (w->ours.starts[f->block & mask]) {
+		ahead[f->block & mask] = q;
+		walk[n++] = f->block;
+	}
+	while (left || n) {
+		uint32_t b;
+		if (n) {
+			b = walk[--n];
+			uint8_t passed = passed_at[b & mask];
+			if (b == r->block)
 				continue;
-			ahead[next & mask] = q;
-			walk.at[walk.n++] = next;
+			if (passed & telling && is_rival(ch, r, b, passed)) {
+				bool same = passed & PASSED_NODE ? is_new_alt(ch, r, b) : r->exit;
+				reach_back(ch, &w->rivals, b,
+					   same ? REACHED_ITSELF : REACHED_BEHIND);
+			}
+			if (passed & PASSED_NODE && !(passed & PASSED_IN_SILENCE))
+				continue;
+		} else {
+			b = nodes[--left]; /* where a decision is */
+		}
+		const uint32_t *next = succs + hops[b].succ, *end = next + hops[b].n_succ;
+		steps += 1 + hops[b].n_succ;
+		for (; next < end; next++) {
+			uint32_t *stamp = &ahead[*next & mask];
+			if (*stamp == q)
+				continue;
+			*stamp = q;
+			walk[n++] = *next;
 		}
 	}
-	ch->failed |= !ok;
-	ch->walk = walk;
+	ch->steps += steps;
+	ch->work += steps;
 }
 
 /* Whether what comes after the block may break any decision that leads to it. */

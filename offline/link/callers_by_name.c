@@ -5,6 +5,7 @@
  * program's own code asks for it. */
 #include "offline/link/callers_by_name.h"
 
+#include "offline/base/hash.h"
 #include "offline/elf/dynamic_symbols.h"
 #include "offline/elf/private_elf.h"
 #include "offline/elf/section_data.h"
@@ -21,6 +22,7 @@
 /* An exported name of the program; several may be of one function. */
 struct exported {
 	char *name;
+	uint64_t hash;	/* of the name; names are in the order of these */
 	uint32_t func;	/* PUGMARK_NONE: of none */
 	bool elsewhere; /* another file defines it as well */
 };
@@ -83,22 +85,25 @@ static void read_dynamic(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Da
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct exported *)a)->name, ((const struct exported *)b)->name);
+	const struct exported *x = a, *y = b;
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 /* The first of the program's exported names that is @name, and in *@n how many are. */
 static struct exported *exported_named(struct search *s, const char *name, uint32_t *n)
 {
-	struct exported key = {.name = (char *)name};
+	struct exported key = {.name = (char *)name, .hash = hash_bytes(name, strlen(name))};
 	struct exported *e =
 		s->exported.n ? bsearch(&key, s->exported.at, s->exported.n, sizeof(key), by_name)
 			      : NULL;
 	*n = 0;
 	if (!e)
 		return NULL;
-	while (e > s->exported.at && !strcmp(e[-1].name, name))
+	while (e > s->exported.at && !by_name(e - 1, &key))
 		e--;
-	while (e + *n < s->exported.at + s->exported.n && !strcmp(e[*n].name, name))
+	while (e + *n < s->exported.at + s->exported.n && !by_name(e + *n, &key))
 		++*n;
 	return e;
 }
@@ -148,7 +153,8 @@ static void export_name(struct search *s, const char *name, uint64_t addr)
 	uint32_t func = pugmark_model_func_at(s->model, addr);
 	if (func != PUGMARK_NONE && s->model->funcs[func].addr != addr)
 		func = PUGMARK_NONE;
-	struct exported e = {.name = strdup(name), .func = func};
+	struct exported e = {
+		.name = strdup(name), .hash = hash_bytes(name, strlen(name)), .func = func};
 	if (!e.name || !VEC_PUSH(&s->exported, e)) {
 		free(e.name);
 		s->found.failed = true;

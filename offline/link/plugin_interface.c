@@ -212,10 +212,13 @@ static int mark_named(const struct private_elf *file, char *const *modules, uint
 static int look(struct own *own, char *const *modules, const uint8_t *named, uint32_t n,
 		uint32_t *at)
 {
+	const uint8_t *first = memchr(named, 1, n);
 	int made = 0;
+	if (!first || !own->free.n)
+		return 0;
 	sort(&own->exported);
 	sort(&own->free);
-	for (uint32_t i = 0; own->free.n && !made && i < n; i++) {
+	for (uint32_t i = (uint32_t)(first - named); !made && i < n; i++) {
 		made = named[i] ? is_made_for(modules[i], own) : 0;
 		if (made > 0)
 			*at = i;
