@@ -178,26 +178,31 @@ static bool choose_in_order(struct conflicts *ch, const struct manner *how, stru
 	return choice_cost(ch->prog, &(struct choice){.marks = ch->marks}) <= how->limit_ns;
 }
 
-/* What all choices for one program share. */
 struct choosing {
 	struct conflicts ch;
 	struct call_order calls;
 	uint32_t *order, *callers; /* where those are: heap */
+	bool begun;		   /* there was a choice */
 };
 
-static void choosing_deinit(struct choosing *c)
+void choosing_free(struct choosing *c)
 {
+	if (!c)
+		return;
 	free(c->callers);
 	free(c->order);
 	conflict_deinit(&c->ch);
+	free(c);
 }
 
-static int choosing_init(struct choosing *c, const struct program *program)
+int choosing_new(const struct program *program, struct choosing **out)
 {
-	*c = (struct choosing){.order = NULL};
-	int err = conflict_init(&c->ch, program);
-	if (err)
+	struct choosing *c = calloc(1, sizeof(*c));
+	int err = c ? conflict_init(&c->ch, program) : -ENOMEM;
+	if (err) {
+		free(c);
 		return err;
+	}
 	c->order = calloc(3 * (size_t)program->n_funcs + 2, sizeof(*c->order));
 	uint32_t *component = c->order ? c->order + program->n_funcs : NULL;
 	uint32_t *callers_at = c->order ? component + program->n_funcs : NULL;
@@ -206,22 +211,27 @@ static int choosing_init(struct choosing *c, const struct program *program)
 		err = callgraph_callers(program, callers_at, &c->callers);
 	c->calls = (struct call_order){c->order, component, callers_at, c->callers};
 	if (err)
-		choosing_deinit(c);
+		choosing_free(c);
+	else
+		*out = c;
 	return err;
 }
 
-/* The first choice of @c, or the next one after conflict_restart(). Returns 0, and a choice, or
- * -ECANCELED: it would cost more than wanted. */
+/* Returns 0, and a choice, or -ECANCELED: it would cost more than wanted. */
 static int choose(struct choosing *c, const struct manner *how, struct choice *out,
 		  uint32_t *unresolved)
 {
 	struct conflicts *ch = &c->ch;
+	int err = c->begun ? conflict_restart(ch) : 0;
+	if (err)
+		return err;
+	c->begun = true;
 	ch->returns_apart = how->returns_apart;
 	ch->plain = how->plain;
 	ch->given = how->given;
 	if (isfinite(how->limit_ns))
 		ch->work_spare /= 4;
-	int err = choose_in_order(ch, how, c->calls, unresolved) ? 0 : -ECANCELED;
+	err = choose_in_order(ch, how, c->calls, unresolved) ? 0 : -ECANCELED;
 	if (ch->failed)
 		err = -ENOMEM;
 	struct choice choice = {
@@ -246,12 +256,11 @@ static int choose(struct choosing *c, const struct manner *how, struct choice *o
 static int choose_once(const struct program *program, const struct manner *how, struct choice *out,
 		       uint32_t *unresolved)
 {
-	struct choosing c;
-	int err = choosing_init(&c, program);
-	if (err)
-		return err;
-	err = choose(&c, how, out, unresolved);
-	choosing_deinit(&c);
+	struct choosing *c = NULL;
+	int err = choosing_new(program, &c);
+	if (!err)
+		err = choose(c, how, out, unresolved);
+	choosing_free(c);
 	return err;
 }
 
@@ -264,9 +273,7 @@ static int choose_cheaper(struct choosing *c, struct manner how, struct choice *
 	const struct program *program = c->ch.prog;
 	double cost = choice_cost(program, out);
 	how.limit_ns = cost;
-	int err = conflict_restart(&c->ch);
-	if (!err)
-		err = choose(c, &how, &other, &left);
+	int err = choose(c, &how, &other, &left);
 	if (err == -ECANCELED)
 		return 0;
 	if (err)
@@ -308,36 +315,36 @@ static int casper_if_cheaper(struct choosing *c, struct choice *out, uint32_t *u
 	return err;
 }
 
-static int choose_mode(const struct program *program, enum plan_mode mode, bool returns_apart,
-		       struct choice *out, uint32_t *unresolved)
+int choose_witnesses_on(struct choosing *c, enum plan_mode mode, bool returns_apart,
+			struct choice *out, uint32_t *unresolved)
 {
 	struct manner how = {
 		.choose = by_mode[mode],
-		.returns_apart = returns_apart,
+		.returns_apart = returns_apart || mode < MODE_BEST,
 		.plain = mode < MODE_BEST,
 		.limit_ns = INFINITY,
 	};
-	struct choosing c;
-	int err = choosing_init(&c, program);
-	if (err)
-		return err;
-	err = choose(&c, &how, out, unresolved);
+	int err = choose(c, &how, out, unresolved);
 	if (mode == MODE_BEST && !err) {
-		err = casper_if_cheaper(&c, out, unresolved);
+		err = casper_if_cheaper(c, out, unresolved);
 		if (err)
 			choice_deinit(out);
 	}
-	choosing_deinit(&c);
 	return err ? err : *unresolved ? -EDOM : 0;
 }
 
 int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
 		     uint32_t *unresolved)
 {
-	return choose_mode(program, mode, mode < MODE_BEST, out, unresolved);
+	struct choosing *c = NULL;
+	int err = choosing_new(program, &c);
+	if (!err)
+		err = choose_witnesses_on(c, mode, false, out, unresolved);
+	choosing_free(c);
+	return err;
 }
 
-int choose_full_marks(const struct program *program, struct choice *out)
+int choose_full_marks(struct choosing *c, struct choice *out)
 {
 	struct manner how = {
 		.choose = choose_full,
@@ -347,13 +354,7 @@ int choose_full_marks(const struct program *program, struct choice *out)
 		.limit_ns = INFINITY,
 	};
 	uint32_t unresolved;
-	return choose_once(program, &how, out, &unresolved);
-}
-
-int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
-				   struct choice *out, uint32_t *unresolved)
-{
-	return choose_mode(program, mode, true, out, unresolved);
+	return choose(c, &how, out, &unresolved);
 }
 
 int choose_witnesses_seeded(const struct program *program, const struct choice_seed *seed,

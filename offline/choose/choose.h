@@ -54,12 +54,18 @@ struct choice {
  * @out which, and the parser reports a gap when it meets one. */
 int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
 		     uint32_t *unresolved);
-/* The same with each ret a node of its own, whatever the mode. */
-int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
-				   struct choice *out, uint32_t *unresolved);
+/* What choices for one program share that are made one after the other. The program stays the
+ * caller's. */
+struct choosing;
+/* Returns 0 or -ENOMEM. */
+int choosing_new(const struct program *program, struct choosing **out);
+void choosing_free(struct choosing *choosing);
+/* As choose_witnesses(); @returns_apart: with each ret a node of its own, whatever the mode. */
+int choose_witnesses_on(struct choosing *choosing, enum plan_mode mode, bool returns_apart,
+			struct choice *out, uint32_t *unresolved);
 /* The marks of mode full alone: @out says neither what is unresolved nor which marks must read the
  * return address, which would take as long again. Returns 0 or -ENOMEM. */
-int choose_full_marks(const struct program *program, struct choice *out);
+int choose_full_marks(struct choosing *choosing, struct choice *out);
 /* What a choice starts from, where not from nothing (offline/plan/plan_seed.h makes it). Both
  * heap. */
 struct choice_seed {

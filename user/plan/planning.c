@@ -45,6 +45,7 @@ struct planner {
 	bool *opaque;
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
 	struct program *program;
+	struct choosing *choosing;	   /* for it, or NULL */
 	struct planning_options recalling; /* the options, with what was taken out before */
 	uint64_t *recalled;		   /* those functions: heap */
 	char *taken_path;		   /* where they are kept, or NULL; heap */
@@ -239,6 +240,17 @@ static int make_program(struct planner *p)
 	return err ? failed(p, err) : 0;
 }
 
+static void end_choosing(struct planner *p)
+{
+	choosing_free(p->choosing);
+	p->choosing = NULL;
+}
+
+static int begin_choosing(struct planner *p)
+{
+	return p->choosing ? 0 : choosing_new(p->program, &p->choosing);
+}
+
 static int choose_from_seed(const struct planner *p, struct choice *choice, uint32_t *unresolved)
 {
 	struct choice_seed seed;
@@ -250,14 +262,18 @@ static int choose_from_seed(const struct planner *p, struct choice *choice, uint
 	return err == -EDOM ? 0 : err;
 }
 
-static int choose(const struct planner *p, enum plan_mode mode, struct choice *choice,
+static int choose(struct planner *p, enum plan_mode mode, struct choice *choice,
 		  uint32_t *unresolved)
 {
-	if (p->o->seed && mode == MODE_BEST && !p->o->returns_apart)
+	if (p->o->seed && mode == MODE_BEST && !p->o->returns_apart) {
+		end_choosing(p); /* it begins elsewhere */
 		return choose_from_seed(p, choice, unresolved);
-	int err = p->o->returns_apart
-			  ? choose_witnesses_returns_apart(p->program, mode, choice, unresolved)
-			  : choose_witnesses(p->program, mode, choice, unresolved);
+	}
+	int err = begin_choosing(p);
+	if (!err)
+		err = choose_witnesses_on(p->choosing, mode, p->o->returns_apart, choice,
+					  unresolved);
+	end_choosing(p);
 	/* Places that no probe can tell apart are reported, and are no error. */
 	return err == -EDOM ? 0 : err;
 }
@@ -278,7 +294,9 @@ static int compare(struct planner *p)
 		return err;
 	say(p, "comparing");
 	double start = now_s();
-	err = choose_full_marks(p->program, &choice);
+	err = begin_choosing(p);
+	if (!err)
+		err = choose_full_marks(p->choosing, &choice);
 	p->comparing_s = now_s() - start;
 	if (err)
 		return failed(p, err);
@@ -395,6 +413,7 @@ static int plan_or_load(struct planner *p)
 
 static void planner_deinit(struct planner *p)
 {
+	end_choosing(p);
 	program_free(p->program);
 	free(p->entered);
 	free(p->traced);
