@@ -191,11 +191,11 @@ static void choose_from_calls(struct conflicts *ch, uint32_t func)
 	memcpy(old + f->n_blocks, marks, f->n_blocks);
 	choose_full(ch, func);
 	struct candidate *c = marks_beyond(ch, f, old + f->n_blocks, &n);
-	if (c && n && !conflict_function_faults(ch, func)) {
+	if (c && n && conflict_function_holds(ch, func)) {
 		heavier_first(ch, c, n);
 		take_away(ch, func, c, n, ch->steps + STEPS_PER_FUNCTION);
 	}
-	if (!c || events_of(ch, f) >= events || conflict_function_faults(ch, func))
+	if (!c || events_of(ch, f) >= events || !conflict_function_holds(ch, func))
 		memcpy(marks, old, f->n_blocks);
 	free(c);
 	free(old);

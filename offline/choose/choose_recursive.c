@@ -200,7 +200,7 @@ static bool mend(struct pruning *p, uint32_t func)
 	force_function(ch, func);
 	choose_bounded(ch, func, choose_best, NULL);
 	p->gain -= choice_function_cost(ch->prog, ch->marks, func);
-	return p->gain > 0 && !conflict_function_faults(ch, func);
+	return p->gain > 0 && conflict_function_holds(ch, func);
 }
 
 /* Mends the dirty functions, and those that this makes dirty, until all hold; false: that cannot be
@@ -217,7 +217,7 @@ static bool settle_dirty(struct pruning *p)
 			if (!p->dirty[f])
 				continue;
 			p->dirty[f] = false;
-			if (!conflict_function_faults(ch, f))
+			if (conflict_function_holds(ch, f))
 				continue;
 			if (!mend(p, f))
 				return false;
@@ -342,7 +342,7 @@ static void try_without(struct pruning *p, struct candidate *c, uint32_t n)
 		uint32_t func = ch->prog->blocks[c[i].block].func;
 		c[i].mark = ch->marks[c[i].block];
 		ch->marks[c[i].block] = MARK_NONE;
-		if (c[i].mark && conflict_function_faults(ch, func)) {
+		if (c[i].mark && !conflict_function_holds(ch, func)) {
 			ch->marks[c[i].block] = c[i].mark;
 			c[i].mark = MARK_NONE;
 		}

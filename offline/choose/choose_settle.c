@@ -245,15 +245,15 @@ static bool mend(struct conflicts *ch, struct settling *s, uint32_t at, bool aga
 {
 	uint32_t func = s->order.funcs[at];
 	const struct prog_func *f = &ch->prog->funcs[func];
-	if (!s->look[func] || !conflict_check(ch, func))
+	if (!s->look[func] || conflict_check(ch, func))
 		return false;
 	memcpy(s->marks, ch->marks + f->block, f->n_blocks);
 	if (again)
 		choose_again(ch, s->choose, s->order, at);
 	/* Where only sites tell, every call and return does better than blocks and branches. */
-	if (ch->plain && (!again || conflict_function_faults(ch, func)))
+	if (ch->plain && (!again || !conflict_function_holds(ch, func)))
 		choose_full(ch, func);
-	if ((!again && !ch->plain) || conflict_function_faults(ch, func))
+	if ((!again && !ch->plain) || !conflict_function_holds(ch, func))
 		mark_all_over(ch, func);
 	return memcmp(s->marks, ch->marks + f->block, f->n_blocks) != 0;
 }

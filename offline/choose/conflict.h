@@ -263,11 +263,11 @@ bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges, 
 uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec_u32 *members);
 /* What does not hold behind the node @block: a bit for each enum pugmark_plan_unresolved_kind. */
 uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
-/* All decisions and calls of @func; returns how many do not hold. */
-uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func);
-/* The same; if all holds that is known from then on, with the return addresses that it needs, until
+/* Whether all decisions and calls of @func hold. */
+bool conflict_function_holds(struct conflicts *ch, uint32_t func);
+/* The same; if so that is known from then on, with the return addresses that it needs, until
  * conflict_uncheck(): who changes what @func depends on calls that. */
-uint32_t conflict_check(struct conflicts *ch, uint32_t func);
+bool conflict_check(struct conflicts *ch, uint32_t func);
 void conflict_uncheck(struct conflicts *ch, uint32_t func);
 bool conflict_known_to_hold(const struct conflicts *ch, uint32_t func);
 /* Records in capture_ret what the check of @func, which is known to hold, has needed. */

@@ -111,26 +111,28 @@ bool conflict_all_marked(const struct conflicts *ch, const struct prog_func *f)
 	return true;
 }
 
-uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func)
+/* Whether all behind @block holds; @told: its decisions are known to. */
+static bool holds_after(struct conflicts *ch, uint32_t block, bool told)
+{
+	if (!(ch->prog->blocks[block].flags & PROG_REACHED) || !conflict_is_node(ch, block))
+		return true;
+	return told ? conflict_follow_holds(ch, block) : !conflict_faults_after(ch, block);
+}
+
+bool conflict_function_holds(struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
-		return 0;
+		return true;
 	conflict_begin(ch, func);
 	conflict_keep(ch, func);
 	bool told = conflict_all_marked(ch, f);
-	uint32_t faults = !told && !conflict_decision_holds(
-					   ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
-		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
-			continue;
-		else if (told)
-			faults += !conflict_follow_holds(ch, b);
-		else
-			faults += __builtin_popcount(conflict_faults_after(ch, b));
+	bool holds =
+		told || conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t b = f->block; b < f->block + f->n_blocks && holds; b++)
+		holds = holds_after(ch, b, told);
 	conflict_keep_nothing(ch);
-	faults += conflict_end(ch);
-	return faults;
+	return !conflict_end(ch) && holds;
 }
 
 /* Whether a walk forwards in silence ends at @block. */

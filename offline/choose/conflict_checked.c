@@ -21,18 +21,18 @@ int conflict_checked_init(struct conflicts *ch)
 	return ch->checked ? 0 : -1;
 }
 
-uint32_t conflict_check(struct conflicts *ch, uint32_t func)
+bool conflict_check(struct conflicts *ch, uint32_t func)
 {
 	struct checked *c = &ch->checked[func];
 	c->at = ch->checking_from = ch->checked_rets.n;
 	ch->keeps_rets = true;
-	uint32_t faults = conflict_function_faults(ch, func);
+	bool holds = conflict_function_holds(ch, func);
 	ch->keeps_rets = false;
 	c->n = ch->checked_rets.n - c->at;
-	c->holds = !faults && c->n < RETS_MAX;
+	c->holds = holds && c->n < RETS_MAX;
 	if (!c->holds)
 		ch->checked_rets.n = c->at;
-	return faults;
+	return holds;
 }
 
 void conflict_uncheck(struct conflicts *ch, uint32_t func)

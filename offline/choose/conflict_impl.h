@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* conflict_impl.h: what the parts of the conflict rule share. conflict_walk.c walks from a decision
  * to its alternatives, conflict_first.c tells them by first events, conflict_needs.c has what must
- * not follow a function, conflict_around.c what one mark touches, conflict_checked.c what is known.
+ * not follow a function, conflict_around.c what one mark touches, conflict_take_away.c (and
+ * conflict_rivals.c) what goes with a mark, conflict_checked.c what is known.
  * Private to them. */
 #ifndef OFFLINE_CONFLICT_IMPL_H
 #define OFFLINE_CONFLICT_IMPL_H

@@ -395,7 +395,7 @@ static uint32_t faults_of(const struct example *x, const char *sites)
 		ch.sums[order[i]].known = true;
 		while (conflict_summarise(&ch, order[i]))
 			;
-		faults += conflict_function_faults(&ch, order[i]);
+		faults += !conflict_function_holds(&ch, order[i]);
 	}
 	conflict_deinit(&ch);
 	return faults;
