@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# jumping_code.sh: code of a compiler whose functions have a stack of their own, which rbp points to, as GHC's have: they
+# have no call frame information, are entered and left by jumps, and lie behind words of data. A function in C
+# enters the first of them by a jump, with its frame on the stack, of which its call frame information tells by an
+# expression for rsp; the last jumps back behind that. Such code is taken for another module's, which is
+# said: what it calls in C is entered from it, in order, and there is no gap.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs cc
+needs_recording
+work_in_own_folder
+
+cat >main.c <<'C'
+#include <stdio.h>
+extern const void *const codes[];
+extern const int n_codes;
+extern int enter(const void *code, void **stack, int n);
+extern void *const stops_at;
+#define FN __attribute__((noipa))
+FN int called(int x) { return x * 3 + 1; }
+FN int other(int x) { return x * 5 + 1; }
+FN int own(int x) { return called(x) ^ 1; }
+FN int deeper(const void *code, int n)
+{
+	void *stack[64];
+	stack[63] = stops_at;
+	return enter(code, stack + 63, n) + own(n);
+}
+FN int comes_in(int n) { return n % 3 ? n : deeper(codes[1], n); }
+int main(void)
+{
+	int s = 0;
+	for (int i = 0; i < 300; i++)
+		s += deeper(codes[i % n_codes], i);
+	return printf("%d\n", s) < 0;
+}
+C
+assemble() { # HOW MANY
+	# 16440 is what enter's frame takes, with its return address.
+	cat <<-'S'
+		.text
+		.globl enter
+		.type enter, @function
+	enter:	.cfi_startproc
+		sub $0x30, %rsp
+		mov %rsp, %rax
+		sub $0x4000, %rsp
+		mov %rbx, (%rax)
+		mov %rbp, 8(%rax)
+		mov %r12, 16(%rax)
+		.cfi_def_cfa rsp, 0
+		.cfi_offset rbx, 0x4000
+		.cfi_escape 0x16, 7, 4, 0x77, 0xb8, 0x80, 0x01
+		mov %rsi, %rbp
+		mov %edx, %r12d
+		mov %rdi, %rax
+		xor %ebx, %ebx
+		jmp *%rax
+	back:	mov %rbx, %rax
+		add $0x4000, %rsp
+		mov (%rsp), %rbx
+		mov 8(%rsp), %rbp
+		mov 16(%rsp), %r12
+		add $0x30, %rsp
+		ret
+		.cfi_endproc
+		.size enter, .-enter
+		.balign 8
+		.quad 0x1e
+	stop:	jmp back
+	S
+	local calls=(called other comes_in)
+	for ((i = 0; i < $1; i++)); do
+		# codeI leaves contI on its stack and goes on, by a pointer or, where r12 is odd, directly.
+		cat <<-S
+			.balign 8
+			.quad 0x100000003, 0xe
+		code$i:	lea cont$i(%rip), %rax
+			sub \$8, %rbp
+			mov %rax, (%rbp)
+			lea codes(%rip), %rax
+			test \$1, %r12b
+			jne cont$i
+			$( ((i)) && echo "jmp *$((i / 2 * 8))(%rax)" || echo 'jmp *(%rbp)')
+			.balign 8
+			.quad 0x1e
+		cont$i:	add \$8, %rbp
+			sub \$8, %rsp
+			mov %r12d, %edi
+			call ${calls[i % 3]}
+			add \$8, %rsp
+			add %eax, %ebx
+			jmp *(%rbp)
+		S
+	done
+	printf '\t.section .data.rel.ro,"aw"\n\t.globl codes, stops_at\nstops_at: .quad stop\ncodes:\n'
+	for ((i = 0; i < $1; i++)); do
+		echo "	.quad code$i"
+	done
+	printf '\t.section .rodata\n\t.globl n_codes\nn_codes: .int %d\n' "$1"
+	echo '	.section .note.GNU-stack,"",@progbits'
+}
+assemble 80 >code.s
+cc -O1 -o named main.c code.s || skip 'no compiler for the program'
+strip -o program named
+
+run 0 record -o rec -- ./program
+claim 'it is said' grep -Eq 'note: .*: 82 functions have no call frame information' err
+claim 'the program is not changed' is "$(cat out)" "$(./program)"
+run 0 verify rec
+claim 'no gap' grep -q '^complete:' out
+address() { nm named | awk -v name="$1" '$3 == name { sub(/^0+/, "", $1); print $1 }'; }
+"$PUGMARK" dump rec >dump
+
+# What runs, as the assembler's text says.
+cat >follow.awk <<'A'
+function go(code, n,    c) {
+	for (c = code; ; c = int(c / 2)) {
+		from[depth, ++held[depth]] = c
+		if (n % 2 || !c)
+			break
+	}
+	while (held[depth]) {
+		c = from[depth, held[depth]--]
+		print c % 3 == 0 ? "called" : c % 3 == 1 ? "other" : "comes_in"
+		if (c % 3 == 2 && n % 3 == 0) {
+			depth++
+			go(1, n)
+			depth--
+		}
+	}
+}
+BEGIN {
+	depth = 0
+	for (i = 0; i < 300; i++)
+		go(i % 80, i)
+}
+A
+awk -f follow.awk >expected
+told() { # the callbacks, by name
+	awk -v called="$(address called)" -v other="$(address other)" -v comes_in="$(address comes_in)" '
+		$2 == "enter" && $5 == "callback" && $4 == called { print "called" }
+		$2 == "enter" && $5 == "callback" && $4 == other { print "other" }
+		$2 == "enter" && $5 == "callback" && $4 == comes_in { print "comes_in" }' "$1"
+}
+told dump >callbacks
+claim 'some hundred callbacks' [ "$(wc -l <expected)" -gt 500 ]
+claim 'each is an entry, in order' cmp expected callbacks
+claim 'and what C calls is a call' is "$(grep -c " call program .* program:$(address own)$" dump)" \
+	"$(grep -c " call program .* program:$(address enter)$" dump)"
+for mode in full casper; do
+	run 0 record -q -o rec.$mode --mode $mode -- ./program
+	run 0 verify rec.$mode
+	claim "no gap in mode $mode" grep -q '^complete:' out
+	"$PUGMARK" dump rec.$mode >dump.$mode
+	claim "and the same in mode $mode" cmp <(cut -d' ' -f2- dump) <(cut -d' ' -f2- dump.$mode)
+done
+conclude
