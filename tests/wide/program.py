@@ -207,6 +207,20 @@ class Program:
             self.say("WRONG", f"modes differ, without a gap: {first}")
         return gaps
 
+    def unknown_to_qemu(self):
+        """A system call of the program that QEMU refuses, as it does not know it, or None: one that any
+        program makes (the C library goes on without it) does not count."""
+        log = f"{self.folder}/unimplemented"
+        before = [*isolation.as_nobody(), "qemu-x86_64", "-d", "unimp", "-D", log]
+        said = []
+        for run in (lambda: subprocess.run([*before, "/bin/true"]), lambda: self.run(before, QEMU_SECONDS, qemu=True)):
+            with open(log, "w") as f:
+                os.fchmod(f.fileno(), 0o666)
+            run()
+            with open(log, errors="replace") as f:
+                said.append([line.strip() for line in f if line.startswith("Unsupported")])
+        return next((line for line in said[1] if line not in said[0]), None)
+
     def emulated(self, to):
         """The events that QEMU saw, in the file @to; False if it could not run it."""
         traces = f"{self.folder}/trace"
@@ -239,6 +253,9 @@ class Program:
             recorded.dump(f"{self.folder}/elsewhere{n}", 0, two)
             if recorded.difference(full, two):
                 return self.say("unseen", f"it depends on where its memory lies; QEMU's run: {first}")
+        unknown = self.unknown_to_qemu()
+        if unknown:
+            return self.say("unseen", f"{unknown}; QEMU's run: {first}")
         return self.say("OTHER", f"QEMU saw another run: {first}")
 
     def measure(self):

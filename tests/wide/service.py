@@ -46,6 +46,18 @@ def lives(pid):
     return False
 
 
+def processor_ticks(pids):
+    """What the processes have taken of a processor so far."""
+    ticks = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                ticks += sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13]))
+        except OSError:
+            pass
+    return ticks
+
+
 def is_recorder(pid):
     try:
         return os.path.samefile(f"/proc/{pid}/exe", recorded.PUGMARK)
@@ -132,14 +144,15 @@ class Service:
         return []
 
     def stop(self):
-        """Ends it and all that it has started, as a service manager does; whether what runs the copy went by itself."""
+        """Ends it and all that it has started, as a service manager does; whether what runs the copy went by itself.
+        self.ends_late: it did not, but was computing all the time."""
         left = [pid for pid in isolation.processes_here() if not is_recorder(pid)]
         for pid in left:
             try:
                 os.kill(pid, signal.SIGTERM)
             except ProcessLookupError:
                 pass
-        until = time.monotonic() + END_SECONDS
+        until, ticks = time.monotonic() + END_SECONDS, processor_ticks(left)
         while time.monotonic() < until:
             time.sleep(0.1)
             for pid in left:  # not the recorder, whose status is asked for elsewhere
@@ -151,6 +164,8 @@ class Service:
             if not list(self.running()) and not any(map(lives, left)):
                 break
         by_itself = not list(self.running())
+        used = (processor_ticks(left) - ticks) / os.sysconf("SC_CLK_TCK")
+        self.ends_late = not by_itself and used > END_SECONDS / 2
         until = time.monotonic() + END_SECONDS
         # What is left would be in the next life, and in the midst of something when the recorder ends.
         while time.monotonic() < until and (killed := [p for p in {*left, *self.running()} if lives(p)]):
@@ -176,7 +191,7 @@ class Service:
         ms = (time.monotonic() - began) * 1000
         alive = bool(list(self.running()))
         ended = self.stop()
-        return {"seen": seen, "served": served, "ms": ms, "alive": alive, "ended": ended}
+        return {"seen": seen, "served": served, "ms": ms, "alive": alive, "ended": ended, "late": self.ends_late}
 
     def say(self, verdict, why=""):
         if "verdict" not in self.row:
@@ -203,7 +218,7 @@ class Service:
         if isinstance(life, str):
             return f"does not start: {life}"
         for what in ("alive", "ended"):
-            if life[what] not in [plain[what] for plain in self.plain]:
+            if life[what] not in [plain[what] for plain in self.plain] and not (what == "ended" and life["late"]):
                 return f"{what}: {life[what]}"
         for job, answers in life["seen"].items():
             usual = set().union(*(plain["seen"].get(job, set()) for plain in self.plain))
@@ -224,6 +239,8 @@ class Service:
         wrong = self.changed(life)
         if wrong:
             self.say("HARM", wrong)
+        elif life["late"] and not any(plain["late"] for plain in self.plain):
+            self.say("slow", f"it has not ended after {END_SECONDS} s, and was computing")
         return life
 
     def measure(self):

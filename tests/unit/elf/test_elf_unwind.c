@@ -280,6 +280,42 @@ static void rows_are_counted_past_the_room_for_them(void **state)
 	elf_image_free(image);
 }
 
+/* GHC's run-time system enters Haskell code in a frame whose CFA is not the caller's rsp: that has
+ * an expression of its own, rsp + 16440 here (0x77: breg7). */
+static void the_callers_rsp_may_have_a_rule_of_its_own(void **state)
+{
+	static const char source[] =
+		"\t.text\n" FUNCTION(
+			"enter", NOPS(1) "\t.cfi_def_cfa rsp, 0\n"
+					 "\t.cfi_escape 0x16, 7, 4, 0x77, 0xb8, 0x80, 0x01\n" NOPS(
+						 1) "\t.cfi_escape 0x16, 7, 3, 0x77, 8, "
+						    "0x06\n" NOPS(1) "\t.cfi_restore "
+								     "rsp\n\t.cfi_def_cfa rsp, "
+								     "24\n" NOPS(1));
+	static const struct pugmark_cfa expected[] = {
+		{PUGMARK_CFA_SP, PUGMARK_BP_KEPT, 8},
+		{PUGMARK_CFA_SP, PUGMARK_BP_UNKNOWN, 16440},
+		{PUGMARK_CFA_UNKNOWN, PUGMARK_BP_UNKNOWN, 0},
+		{PUGMARK_CFA_SP, PUGMARK_BP_KEPT, 24},
+	};
+	char path[512];
+	struct elf_cfa_row rows[8];
+	write_source(*state, "enter.s", "%s", source);
+	snprintf(path, sizeof(path), "%s/enter.so", (char *)*state);
+	shell("cc -shared -nostdlib -o '%s' '%s/enter.s'", path, (char *)*state);
+	struct elf_image *image = open_image(path);
+	uint32_t n;
+	const struct elf_fde *fdes = elf_image_fdes(image, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(elf_image_cfa_rows(image, fdes[0].index, rows, 8), 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(rows[i].cfa.reg, expected[i].reg);
+		assert_int_equal(rows[i].cfa.bp, expected[i].bp);
+		assert_int_equal(rows[i].cfa.offset, expected[i].offset);
+	}
+	elf_image_free(image);
+}
+
 /* .eh_frame is found by PT_GNU_EH_FRAME as well: without section headers nothing is lost. */
 static void sections_are_not_needed(void **state)
 {
@@ -327,6 +363,7 @@ int main(void)
 		cmocka_unit_test(rows_of_libc),
 		cmocka_unit_test(rows_of_rare_instructions),
 		cmocka_unit_test(rows_are_counted_past_the_room_for_them),
+		cmocka_unit_test(the_callers_rsp_may_have_a_rule_of_its_own),
 		cmocka_unit_test(sections_are_not_needed),
 		cmocka_unit_test(rows_of_gdb),
 	};
