@@ -62,6 +62,7 @@ int capture_segments_open(const char *path, struct capture_segments *out)
 		if (n == sizeof(bytes) && !segment_header_read(bytes, &h) &&
 		    is_sane(&h, size - off - sizeof(bytes))) {
 			err = add(&s, &h, off);
+			s.n_whole += h.number == s.n_whole;
 			off += sizeof(bytes) + h.stored_bytes;
 			continue;
 		}

@@ -10,6 +10,7 @@ struct capture_segments {
 	int fd;
 	struct segment_ref *at; /* by kind, task, first_event */
 	uint32_t n, cap;
+	uint32_t n_whole; /* those numbered 0 to n_whole - 1 are all there; n: none is missing */
 	uint64_t damaged_bytes;
 };
 

@@ -28,6 +28,15 @@ static int list_tasks(struct captures *c)
 	return 0;
 }
 
+/* Whether what the process had of its own at the start may be missing: the first table is written
+ * behind that. */
+static bool has_lost_pages(const struct capture_segments *s)
+{
+	uint32_t first = capture_segments_find(s, CAPTURE_SEGMENT_TABLE, 0, 0);
+
+	return first == s->n || s->at[first].header.number >= s->n_whole;
+}
+
 int captures_open(const char *dir, struct captures **out, struct pugmark_diag *diag)
 {
 	struct captures *c = calloc(1, sizeof(*c));
@@ -51,6 +60,10 @@ int captures_open(const char *dir, struct captures **out, struct pugmark_diag *d
 		err = captures_table_read(c, diag);
 	if (!err)
 		err = list_tasks(c);
+	if (!err) {
+		c->ended &= c->segments.n_whole == c->segments.n && !c->segments.damaged_bytes;
+		c->page_lost = has_lost_pages(&c->segments);
+	}
 	if (err) {
 		captures_free(c);
 		return err;
@@ -181,10 +194,25 @@ static int read_bytes(struct captures *c, uint8_t kind, uint32_t task, uint64_t 
 	return 0;
 }
 
+/* Of code the recorder keeps what the file has (start_image.c). */
+static bool is_files_code(const struct captures *c, uint64_t addr)
+{
+	for (uint32_t i = 0; i < c->n_mappings; i++) {
+		const struct capture_mapping *m = &c->mappings[i];
+
+		if (addr >= m->start && addr < m->end)
+			return m->file != CAPTURE_NONE && m->prot & PROT_EXEC &&
+			       !(m->prot & PROT_WRITE);
+	}
+	return false;
+}
+
 int captures_page(const struct captures *c, uint64_t addr, uint8_t out[4096])
 {
-	return read_bytes((struct captures *)c, CAPTURE_SEGMENT_PAGES, 0, addr & ~(PAGE - 1ull),
-			  PAGE, out);
+	int err = read_bytes((struct captures *)c, CAPTURE_SEGMENT_PAGES, 0, addr & ~(PAGE - 1ull),
+			     PAGE, out);
+
+	return err == -ENOENT && c->page_lost && !is_files_code(c, addr) ? -EBADMSG : err;
 }
 
 int captures_file_bytes(const struct captures *c, uint32_t file, uint64_t off, uint32_t len,

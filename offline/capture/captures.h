@@ -162,9 +162,8 @@ bool captures_may_change(const struct captures *captures, uint32_t file, bool sh
  * was. The whole file is read. */
 uint64_t captures_damaged_bytes(const struct captures *captures);
 /* Whether all that was captured is there, up to the end: the recorder was not killed, has found
- * room for all of it, and is not at it any more. True of recordings of older recorders, which do
- * not tell.
- */
+ * room for all of it, and is not at it any more; and no segment is missing or has a damaged header,
+ * and no table is damaged. True of whole recordings of older recorders, which do not tell. */
 bool captures_ended(const struct captures *captures);
 /* The numbers of the tasks that have records. */
 const uint32_t *captures_tasks(const struct captures *captures, uint32_t *n);
@@ -176,7 +175,8 @@ bool captures_whole(const struct captures *captures);
 bool captures_bias(const struct captures *captures, uint32_t module, uint64_t *bias);
 
 /* The page at the run-time address @addr at the start. 0; -ENOENT: it is as its mapping says
- * (zeros, or the file's bytes); -EBADMSG: it is damaged. */
+ * (zeros, or the file's bytes); -EBADMSG: it is damaged, or may have been
+ * among what is missing. */
 int captures_page(const struct captures *captures, uint64_t addr, uint8_t out[4096]);
 /* @len bytes of a file at @off that the recording keeps: 0, -ENOENT, -EBADMSG. */
 int captures_file_bytes(const struct captures *captures, uint32_t file, uint64_t off, uint32_t len,

@@ -19,9 +19,10 @@ struct named_addrs {
 
 struct captures {
 	struct capture_segments segments;
-	bool whole;    /* captures_whole() */
-	bool ended;    /* captures_ended() */
-	json_t *table; /* owns names */
+	bool whole;	/* captures_whole() */
+	bool ended;	/* captures_ended() */
+	bool page_lost; /* of the start, perhaps: a segment before the first table is missing */
+	json_t *table;	/* owns names */
 	struct capture_place *places;
 	struct capture_mapping *mappings;
 	struct capture_file *files;
@@ -37,7 +38,8 @@ struct captures {
 	uint32_t loaded; /* segments.n: none */
 };
 
-/* Fills everything but the segments from the last intact table. 0, -EBADMSG, -ENOMEM. */
+/* Fills everything but the segments from the last intact table; ended is false where one is not
+ * intact, as the one before may say less. 0, -EBADMSG, -ENOMEM. */
 int captures_table_read(struct captures *captures, struct pugmark_diag *diag);
 void captures_table_deinit(struct captures *captures);
 

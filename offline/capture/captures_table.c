@@ -166,19 +166,25 @@ static int read_modules(struct captures *c, const json_t *modules)
  * older recorders do not tell. */
 static json_t *load_table(struct captures *c)
 {
+	bool damaged = false;
+
 	for (uint32_t i = c->segments.n; i--;) {
 		const struct segment_ref *seg = &c->segments.at[i];
 		json_t *table;
 
-		if (seg->header.kind != CAPTURE_SEGMENT_TABLE ||
-		    segment_load(c->segments.fd, seg, c->codec, &c->stored, &c->raw))
+		if (seg->header.kind != CAPTURE_SEGMENT_TABLE)
 			continue;
-		table = json_loadb((const char *)c->raw.data, seg->header.raw_bytes, 0, NULL);
+		int err = segment_load(c->segments.fd, seg, c->codec, &c->stored, &c->raw);
+		table = err ? NULL
+			    : json_loadb((const char *)c->raw.data, seg->header.raw_bytes, 0, NULL);
+		damaged |= !table;
 		if (!table)
 			continue;
 		c->ended |= !json_is_false(json_object_get(table, "final"));
-		if (!json_is_true(json_object_get(table, "final")))
+		if (!json_is_true(json_object_get(table, "final"))) {
+			c->ended &= !damaged;
 			return table;
+		}
 		json_decref(table);
 	}
 	return NULL;

@@ -255,6 +255,9 @@ int captures_channels(const struct captures *c, struct channel_note **out, size_
 		next = h->first_event + h->n;
 		err = err ? err : read_segment(c, i, codec, &stored, &raw, &g, &last);
 	}
+	const struct channel_note missed = {.what = CHANNEL_MISSED};
+	if (!err && c->segments.n_whole != c->segments.n && !add(&g, &missed))
+		err = -ENOMEM; /* of which task is not known */
 	codec_free(codec);
 	bytes_deinit(&stored);
 	bytes_deinit(&raw);

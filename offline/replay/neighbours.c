@@ -195,6 +195,29 @@ static int add_outer(const struct value_replay *replay, int32_t pid, struct neig
 	return 0;
 }
 
+static bool has_captures(const struct captures *captures, uint32_t task)
+{
+	uint32_t n;
+	const uint32_t *tasks = captures_tasks(captures, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (tasks[i] == task)
+			return true;
+	return false;
+}
+
+bool value_neighbours_lost(const struct value_replay *replay, int32_t pid)
+{
+	if (captures_ended(replay->captures))
+		return false;
+	for (uint32_t i = 0; i < replay->families.n; i++) {
+		const struct family_task *task = &replay->families.at[i];
+		if (task->pid == pid && !has_captures(replay->captures, task->number))
+			return true;
+	}
+	return false;
+}
+
 int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out)
 {
 	const struct family_task *self = families_find(&replay->families, task);
@@ -209,6 +232,8 @@ int value_neighbours_new(const struct value_replay *replay, uint32_t task, struc
 		if (tasks[i] != task && (!other || other->pid == self->pid))
 			err = add_neighbour(n, replay->captures, tasks[i]);
 	}
+	if (n && !err && value_neighbours_lost(replay, self->pid) && !add_span(n, 0, UINT64_MAX))
+		err = -ENOMEM;
 	if (!err && self)
 		err = add_outer(replay, self->pid, &n);
 	if (err) {

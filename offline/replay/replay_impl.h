@@ -340,6 +340,9 @@ int value_neighbours_outer(struct value_replay *replay);
 
 /* neighbours.c: those of @task, NULL if there are none; and what they do between two records of the
  * run: nothing if it was asked for them before. An enum value_replay_stop. */
+/* Whether a thread of the process may have run of which nothing is left: the captures are not
+ * whole, and have none of one that is told of. */
+bool value_neighbours_lost(const struct value_replay *replay, int32_t pid);
 int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out);
 void value_neighbours_free(struct neighbours *n);
 int value_run_neighbours(struct value_run *run);

@@ -20,6 +20,11 @@ static int fill(void *ctx, const struct value_region *region, uint64_t addr, uin
 	uint32_t source = region->source & ~SOURCE_START;
 	if (region->source & SOURCE_START) {
 		int err = captures_page(captures, addr, bytes);
+		if (err == -EBADMSG) {
+			memset(bytes, 0, VALUE_PAGE);
+			memset(quality, VALUE_UNKNOWN, VALUE_PAGE);
+			return 0;
+		}
 		if (err != -ENOENT)
 			return err;
 	}

@@ -91,6 +91,8 @@ static int make_others(struct value_threads *t, struct value_run *run,
 {
 	uint32_t n;
 	const uint32_t *tasks = captures_tasks(run->replay->captures, &n);
+	if (value_neighbours_lost(run->replay, self->pid))
+		return -ENODATA;
 	t->at = calloc(n + (size_t)1, sizeof(struct value_run *));
 	t->tids = calloc(n + (size_t)1, sizeof(*t->tids));
 	if (!t->at || !t->tids) {

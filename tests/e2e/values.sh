@@ -270,6 +270,52 @@ for what in 'replay --values cut' 'values cut' 'values cut main' 'wet cut' 'veri
 	claim "$what: captures have no end" grep -qE '^pugmark: captures has no end|what was captured ends there' err out
 	claim "$what: and nothing goes up to it" is "$(grep -c 'up to its end' out)" 0
 done
+# One that is missing in the midst, or has a damaged header, is missed by its number; a table that is damaged is
+# no reason to believe the one before it. What is exact all the same is what it is in the whole.
+cat >missing.py <<'PY'
+import os, re, shutil, subprocess, sys, zlib
+pugmark, rec = sys.argv[1:]
+data = open(f"{rec}/captures", "rb").read()
+at = [m.start() for m in re.finditer(b"\x8fPMSEG\r\n", data)] + [len(data)]
+parts = [data[a:b] for a, b in zip(at, at[1:])]
+PAGES, TABLE = 4, 5
+def look(captures):
+    shutil.rmtree("cut", ignore_errors=True)
+    shutil.copytree(rec, "cut")
+    open("cut/captures", "wb").write(captures)
+    all_ = []
+    for what in [], ["weigh"], ["--watch", "counter"]:
+        p = subprocess.run([pugmark, "values", "cut", *what], capture_output=True, text=True)
+        assert p.returncode in (0, 1, 3), p
+        all_.append((p.returncode, p.stdout, p.stderr))
+    return all_
+def sure(text):
+    return {line.split(" ", 2)[2] for line in text.splitlines() if re.match(r"\d+ \d+ ", line) and not re.search("[~?]", line)}
+whole = look(data)
+assert whole[0][0] == 0 and sure(whole[1][1]), whole
+def check(captures, what):
+    now = look(captures)
+    for (status, out, err), (_, was, _) in zip(now, whole):
+        assert status == 1 or "captures has no end" in err or "has no end" in out or "is missing" in out + err, (what, out, err)
+        assert status in (1, 3) and "up to its end" not in out, (what, status, out)
+        assert sure(out) <= sure(was), (what, sure(out) - sure(was))
+    return now
+tables = [i for i, p in enumerate(parts) if p[10] == TABLE]
+for i, p in enumerate(parts):
+    check(data[:at[i]] + data[at[i + 1]:], f"segment {i} of kind {p[10]} is not there")
+    if p[10] in (TABLE, PAGES):
+        check(data[:at[i] + 20] + bytes([data[at[i] + 20] ^ 4]) + data[at[i] + 21:], f"header {i} of kind {p[10]}")
+def numbered(part, number):
+    head = part[:56] + number.to_bytes(4, "little")
+    return head + zlib.crc32(head).to_bytes(4, "little") + part[64:]
+n = len(parts)
+again = numbered(parts[tables[-2]], n - 1)
+end = numbered(parts[-1], n)
+assert look(b"".join(parts[:-1]) + again + end)[0][0] == 0
+check(b"".join(parts[:-1]) + again[:-1] + bytes([again[-1] ^ 1]) + end, "the last table but one")
+PY
+claim 'a segment of captures that is missing is missed' python3 missing.py "$PUGMARK" rec
+
 # Where a task ends in a gap, lists of its calls say so at their end.
 cat >unknown.c <<'C'
 volatile int x;

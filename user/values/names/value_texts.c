@@ -109,8 +109,8 @@ bool value_text_damage(uint64_t bytes, uint32_t n_tasks, bool json, bool *first)
 bool value_text_rest(struct value_damage damage)
 {
 	if (damage.captures)
-		fputs("pugmark: captures has no end: the recorder was killed, had no room for "
-		      "more, or is still at it; what came last is missing\n",
+		fputs("pugmark: captures has no end, or a part is missing: the recorder was "
+		      "killed, had no room for more, or is still at it, or the file was damaged\n",
 		      stderr);
 	if (damage.meta)
 		fputs("pugmark: meta.json is damaged or cut: names of files and functions may be "
