@@ -4,6 +4,7 @@
  * be lost. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,16 +94,21 @@ static void add_call(int64_t result)
 	n->words[1] = (uint64_t)result;
 }
 
-/* The ring hands the batch over, and is written to again. */
-static void send(void)
+/* The ring hands the batch of @task over, and is written to again. */
+static void send_of(uint32_t task)
 {
 	ring.kind = RING_CAPTURE_BATCH;
-	ring.task = TASK;
+	ring.task = task;
 	capture_writer_begin(writer);
 	assert_int_equal(capture_writer_ring(writer, &ring, HEAD + len), 0);
 	capture_writer_end(writer);
 	memset(&ring, 0xff, sizeof(ring));
 	len = 0;
+}
+
+static void send(void)
+{
+	send_of(TASK);
 }
 
 static struct captures *read_back(struct captures_iter **iter)
@@ -493,6 +499,45 @@ static void test_a_number_that_comes_twice(void **state)
 	end(captures, iter);
 }
 
+static void add_end(void)
+{
+	struct capture_note *n = add(offsetof(struct capture_note, words) + 18 * sizeof(*n->words));
+
+	n->kind = RING_CAPTURE_END;
+	n->place = ~0u;
+	n->n_words = 18;
+	n->number = number++;
+	n->order = order++;
+}
+
+/* As many processes as a shell starts in a day; and what comes of one behind its end is kept. */
+static void test_tasks_that_have_ended_take_no_memory(void **state)
+{
+	(void)state;
+	enum { TASKS = 1000, BYTES_EACH = 2048 };
+	struct captures_iter *iter;
+	struct capture c;
+
+	begin();
+	size_t before = mallinfo2().uordblks;
+	for (uint32_t task = TASK; task <= TASKS; task++) {
+		number = 0;
+		add_call(task);
+		add_end();
+		send_of(task);
+	}
+	assert_true(mallinfo2().uordblks < before + TASKS * BYTES_EACH);
+	number = 2;
+	add_call(7);
+	send();
+	struct captures *captures = read_back(&iter);
+	assert_call(iter, TASK, 0);
+	assert_int_equal(captures_next(iter, &c), 1);
+	assert_int_equal(c.kind, CAPTURE_END);
+	assert_call(iter, 7, 0);
+	end(captures, iter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_a_loss_is_told_that_is_over_at_its_own_number),
 		cmocka_unit_test(test_lengths_are_not_trusted),
 		cmocka_unit_test(test_a_number_that_comes_twice),
+		cmocka_unit_test(test_tasks_that_have_ended_take_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

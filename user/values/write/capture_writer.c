@@ -28,12 +28,12 @@ struct capture_task {
 	uint64_t records;     /* in segments before */
 	uint64_t checked;     /* how many could have had a hash */
 	uint64_t first_ns, last_ns;
-	struct capture_encoder *encoder;
-	struct capture_ranges ranges; /* that have come before their record */
-	struct capture off;	      /* where it lost the processor */
-	bool is_off;		      /* and has not got it back */
-	bool shown;		      /* the content of the next system call may be kept */
-	bool ended;		      /* its last record is its END */
+	struct capture_encoder *encoder; /* NULL: it has no record, or none behind its END */
+	struct capture_ranges ranges;	 /* that have come before their record */
+	struct capture off;		 /* where it lost the processor */
+	bool is_off;			 /* and has not got it back */
+	bool shown;			 /* the content of the next system call may be kept */
+	bool ended;			 /* its last record is its END */
 	struct clock_asked asked;
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
@@ -112,10 +112,8 @@ static struct capture_task *task_of(struct capture_writer *w, uint32_t task)
 	if (!w->tasks[task]) {
 		struct capture_task *t = calloc(1, sizeof(*t));
 
-		if (!t || !(t->encoder = capture_encoder_new())) {
-			free(t);
+		if (!t)
 			return NULL;
-		}
 		t->task = task;
 		w->tasks[task] = t;
 	}
@@ -158,7 +156,7 @@ static void finish_segment(struct capture_writer *w, struct capture_task *t)
 		.kind = CAPTURE_SEGMENT_RECORDS,
 		.task = t->task,
 		.first_event = t->records,
-		.n = capture_encoder_count(t->encoder),
+		.n = t->encoder ? capture_encoder_count(t->encoder) : 0,
 		.first_ns = t->first_ns,
 		.last_ns = t->last_ns,
 	};
@@ -173,8 +171,25 @@ static void finish_segment(struct capture_writer *w, struct capture_task *t)
 		fail(w, -ENOMEM);
 }
 
+/* Its segments are written, and of its memory nothing is left but its numbers. */
+static void finish_task(struct capture_writer *w, struct capture_task *t)
+{
+	finish_segment(w, t);
+	finish_channels(w, t);
+	bytes_deinit(&t->channels);
+	capture_ranges_deinit(&t->ranges);
+	capture_encoder_free(t->encoder);
+	t->channels = (struct bytes){0};
+	t->ranges = (struct capture_ranges){0};
+	t->encoder = NULL;
+}
+
 static void add_record(struct capture_writer *w, struct capture_task *t, const struct capture *c)
 {
+	if (!t->encoder && !(t->encoder = capture_encoder_new())) {
+		fail(w, -ENOMEM);
+		return;
+	}
 	if (!capture_encoder_count(t->encoder))
 		t->first_ns = c->time_ns;
 	t->last_ns = c->time_ns;
@@ -308,6 +323,9 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 	add_record(w, t, &c);
 	capture_ranges_forget(&t->ranges);
 	t->shown = false;
+	/* There may be one for each command of a day: what a task takes goes with it. */
+	if (t->ended)
+		finish_task(w, t);
 }
 
 static void take_clocks(struct capture_writer *w, struct capture_task *t,
@@ -500,11 +518,7 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 		/* No number follows that would tell of what was lost last, perhaps of this task. */
 		if (!t->ended && w->lost > w->lost_told)
 			add_lost(w, t, 1, 0, t->last_ns);
-		finish_segment(w, t);
-		finish_channels(w, t);
-		bytes_deinit(&t->channels);
-		capture_encoder_free(t->encoder);
-		capture_ranges_deinit(&t->ranges);
+		finish_task(w, t);
 		free(t);
 	}
 	if (w->final)
