@@ -76,8 +76,18 @@ static bool was_asleep(const struct capture *start)
 	return value_run_restarted((int64_t)start->regs[VALUE_RAX]);
 }
 
+/* Whether the first record of a thread tells from when on it executes: the start of all, or the
+ * call that has made it. Before another one it may have been awake as long as there are records. */
+static bool tells_beginning(const struct capture *first)
+{
+	return first->kind == CAPTURE_START || (value_run_forks(first) && !first->result);
+}
+
 bool value_waking_next(struct waking *w, const struct capture *c, struct span *out)
 {
+	if (!w->begun && !tells_beginning(c))
+		w->awake = w->known = true;
+	w->begun = true;
 	bool asleep = (c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH) && c->entered;
 	bool ends = w->awake && (asleep || c->kind == CAPTURE_END);
 	if (ends)

@@ -126,6 +126,7 @@ struct span {
 struct waking {
 	uint64_t since;
 	bool awake, known;
+	bool begun; /* its first record has come */
 };
 
 #define NEVER_LOOKED UINT64_MAX
