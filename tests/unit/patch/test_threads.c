@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,10 +77,27 @@ static void test_no_signal_is_lost(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* Where its threads cannot be looked for, it has not ended: what is patched there stays patched. */
+static void test_without_descriptors_nobody_has_ended(void **state)
+{
+	(void)state;
+	struct threads all = {0};
+	struct rlimit before, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int err = threads_stop(&all, getppid());
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(err, -EMFILE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_signal_is_lost),
+		cmocka_unit_test(test_without_descriptors_nobody_has_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,16 +113,17 @@ static int wait_for(struct threads *all, uint32_t first)
 	return 0;
 }
 
-/* The letter of proc_pid_stat(5) for the state of @tid; 0: it is no more. */
+/* The letter of proc_pid_stat(5) for the state of @tid; 0: it is no more; '?': nobody can tell. */
 static char state_of(pid_t pid, pid_t tid)
 {
 	char path[64], line[256];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	FILE *f = fopen(path, "re");
-	bool read = f && fgets(line, sizeof(line), f);
-	if (f)
-		fclose(f);
+	if (!f)
+		return errno == ENOENT || errno == ESRCH ? 0 : '?';
+	bool read = fgets(line, sizeof(line), f);
+	fclose(f);
 	const char *end = read ? strrchr(line, ')') : NULL;
 	return end && end[1] == ' ' ? end[2] : 0;
 }
@@ -137,7 +138,7 @@ static int ask_new(struct threads *all, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *dir = opendir(path);
 	if (!dir)
-		return -ESRCH;
+		return errno == ENOENT ? -ESRCH : -errno;
 	for (struct dirent *e; !err && (e = readdir(dir));) {
 		pid_t tid = atoi(e->d_name);
 
