@@ -118,10 +118,43 @@ static void test_what_was_written_has_changed(void **state)
 	assert_int_equal(capture_writer_close(writer, NULL, NULL), 0);
 }
 
+/* The file was longer when it was looked at than it is when it is read, as when what reads it from
+ * a disk fails: what was read ends in the midst of a piece, and is not taken for the rest. */
+static void test_what_cannot_be_read_is_not_kept(void **state)
+{
+	enum { BYTES = 6000, LONGER = 3 * 4096 };
+	struct capture_writer *writer;
+	struct pugmark_diag diag;
+	struct stat st;
+	char bytes[BYTES];
+	uint64_t written[2];
+
+	(void)state;
+	memset(bytes, 'a', sizeof(bytes));
+	for (int longer = 0; longer < 2; longer++) {
+		int fd = open("long", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+		assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+		assert_int_equal(fstat(fd, &st), 0);
+		st.st_size = longer ? LONGER : st.st_size;
+		assert_int_equal(
+			capture_writer_open(open("captures", O_RDWR | O_CREAT | O_TRUNC, 0600), 1,
+					    &writer, &diag),
+			0);
+		struct kept_files *files = kept_files_new(writer);
+		assert_int_equal(kept_files_take(files, fd, &st, "long", 0, LONGER, 0), 0);
+		kept_files_free(files);
+		assert_int_equal(capture_writer_close(writer, NULL, &written[longer]), 0);
+	}
+	assert_true(written[1] < written[0]);
+	unlink("long");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_written_has_changed),
+		cmocka_unit_test(test_what_cannot_be_read_is_not_kept),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -6,6 +6,7 @@
 #include "offline/capture/capture_code.h"
 #include "user/file/build_id.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -126,14 +127,20 @@ static bool note_piece(struct kept_file *f, struct range range, const uint8_t *b
 	return true;
 }
 
-/* The bytes of the file @fd at @range; behind its end are zeros. False: there are none. */
-static bool read_range(int fd, struct range range, uint8_t *bytes)
+/* The bytes at @range of the file @fd, which is @size bytes long; behind its end are zeros. False:
+ * they cannot be read, or the file ends before. */
+static bool read_range(int fd, uint64_t size, struct range range, uint8_t *bytes)
 {
-	ssize_t n = pread(fd, bytes, range.bytes, range.off);
+	uint64_t there = size > range.off ? size - range.off : 0;
+	size_t want = there < range.bytes ? there : range.bytes, got = 0;
+	ssize_t n = 1;
 
-	if (n > 0)
-		memset(bytes + n, 0, range.bytes - n);
-	return n > 0;
+	while (got < want && (n > 0 || (n < 0 && errno == EINTR))) {
+		n = pread(fd, bytes + got, want - got, range.off + got);
+		got += n > 0 ? n : 0;
+	}
+	memset(bytes + got, 0, range.bytes - got);
+	return want && got == want;
 }
 
 /* Keeps @len bytes from @off on of the file behind @fd, as far as that has not been. */
@@ -152,7 +159,7 @@ static void keep_range(struct kept_files *files, uint32_t number, int fd, const 
 	for (range = first; bytes && range.bytes;
 	     range = next_unkept(f, range.off + range.bytes, end)) {
 		range.bytes = range.bytes < CAPTURE_FILE_BYTES ? range.bytes : CAPTURE_FILE_BYTES;
-		if (!read_range(fd, range, bytes) || !note_piece(f, range, bytes) ||
+		if (!read_range(fd, st->st_size, range, bytes) || !note_piece(f, range, bytes) ||
 		    !note_kept(f, range))
 			break;
 		capture_writer_file(files->writer, number, range.off, bytes, range.bytes);
@@ -200,14 +207,14 @@ static bool look(const struct kept_file *f, struct stat *st)
 	return !stat(f->path, st) && st->st_dev == f->dev && st->st_ino == f->ino;
 }
 
-/* Whether the file has the bytes that were kept of it. */
-static bool is_as_kept(const struct kept_file *f)
+/* Whether the file, of @size bytes now, has those that were kept of it. */
+static bool is_as_kept(const struct kept_file *f, uint64_t size)
 {
 	uint8_t *bytes = f->fd >= 0 ? malloc(CAPTURE_FILE_BYTES) : NULL;
 	bool same = bytes;
 
 	for (uint32_t i = 0; same && i < f->n_pieces; i++)
-		same = read_range(f->fd, f->pieces[i].range, bytes) &&
+		same = read_range(f->fd, size, f->pieces[i].range, bytes) &&
 		       crc32(0, bytes, f->pieces[i].range.bytes) == f->pieces[i].crc;
 	free(bytes);
 	return same;
@@ -227,7 +234,8 @@ static void note_change(struct kept_file *f, uint64_t mapped_ns)
 	}
 	int64_t written = time_ns(&st.st_mtim), status = time_ns(&st.st_ctim);
 	int64_t last = written > status ? written : status;
-	f->changed = written != f->written_ns || (status != f->status_ns && !is_as_kept(f)) ||
+	f->changed = written != f->written_ns ||
+		     (status != f->status_ns && !is_as_kept(f, st.st_size)) ||
 		     (mapped_ns && last + CLOCK_TICK_NS > by_wall_clock(mapped_ns));
 	f->status_ns = status;
 }
