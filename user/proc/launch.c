@@ -180,8 +180,8 @@ int launch_prepare(struct launch *launch, const char *path, char *const *argv,
 }
 
 /* Until it tells something at @error_fd, or nothing will come there any more. Whoever has seized it
- * waits in this thread for its exec, and not for what stops it before: it goes on with that, be it a
- * signal that it ignores. */
+ * waits in this thread for its exec, and not for what stops it before: it goes on with that, be it
+ * a signal that it ignores. */
 static void await_exec(pid_t pid, int error_fd)
 {
 	enum { LOOK_MS = 5 };

@@ -3,6 +3,7 @@
 #include "user/proc/living_thread.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,14 @@ bool thread_has_ended(pid_t pid, pid_t tid)
 	char path[48], line[512] = "";
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	errno = 0;
 	FILE *f = fopen(path, "re");
-	if (!f)
-		return true;
-	size_t len = fread(line, 1, sizeof(line) - 1, f);
-	fclose(f);
+	size_t len = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
+	bool gone = !len && (errno == ENOENT || errno == ESRCH);
+	if (f)
+		fclose(f);
 	char *at = strrchr(line, ')'); /* behind the name, which may hold anything */
-	return !len || (at && (!strncmp(at, ") Z", 3) || !strncmp(at, ") X", 3)));
+	return gone || (at && (!strncmp(at, ") Z", 3) || !strncmp(at, ") X", 3)));
 }
 
 pid_t living_thread(pid_t pid)

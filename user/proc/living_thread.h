@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether thread @tid of @pid has ended, though its number may still be there. */
+/* Whether thread @tid of @pid has ended, though its number may still be there. False where that
+ * cannot be seen, as without descriptors. */
 bool thread_has_ended(pid_t pid, pid_t tid);
 /* @pid, or where that thread has ended another one of the process; @pid where all have. */
 pid_t living_thread(pid_t pid);

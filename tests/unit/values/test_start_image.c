@@ -88,7 +88,7 @@ static void write_image(pid_t pid, void (*then)(void), bool ends)
 	assert_int_equal(start_image_memory(image, pid, &diag), 0);
 	if (then)
 		then();
-	start_image_write(image, pid, stood_ns);
+	assert_int_equal(start_image_write(image, pid, stood_ns, &diag), 0);
 	json_t *table =
 		json_pack("{s:i,s:i,s:b,s:[],s:[],s:o,s:o}", "version", 1, "whole", 1, "final", 0,
 			  "modules", "places", "mappings", start_image_mappings(image), "files",

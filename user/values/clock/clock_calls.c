@@ -30,19 +30,29 @@ struct range {
 	uint64_t from, to;
 };
 
-static uint64_t image_of(pid_t pid)
+/* Where process @pid has the image: *@out; 0: nowhere. 0 or -errno. */
+static int find_image(pid_t pid, uint64_t *out)
 {
 	struct maps_lines lines;
 	struct maps_line line;
 	uint64_t found = 0;
+	int err = maps_lines_open(&lines, pid);
 
-	if (maps_lines_open(&lines, pid))
-		return 0;
+	if (err)
+		return err;
 	while (maps_lines_next(&lines, &line))
 		if (!line.inode && !strcmp(line.name, "[vdso]"))
 			found = line.start;
 	maps_lines_close(&lines);
-	return found;
+	*out = found;
+	return 0;
+}
+
+static uint64_t image_of(pid_t pid)
+{
+	uint64_t image = 0;
+
+	return find_image(pid, &image) ? 0 : image;
 }
 
 /* Above the image, where code reaches it and nothing is mapped; 0: nowhere. */
@@ -352,20 +362,24 @@ bool clock_calls_over(const struct clock_calls *calls, uint64_t ip)
 	return false;
 }
 
-bool clock_calls_has(const struct clock_calls *calls, pid_t pid)
+int clock_calls_has(const struct clock_calls *calls, pid_t pid)
 {
 	struct clock_image image;
 	struct tracee t;
 	uint8_t jump[JUMP_BYTES], bytes[JUMP_BYTES];
+	uint64_t there = 0;
+	int err = calls->area && clock_image_own(&image) ? find_image(pid, &there) : 0;
 
-	if (!calls->area || image_of(pid) != calls->image || !clock_image_own(&image) ||
-	    tracee_open(&t, pid))
-		return false;
+	if (err || !there || there != calls->image)
+		return err;
+	err = tracee_open(&t, pid);
+	if (err)
+		return err;
 	uint64_t at = calls->image + image.functions[CLOCK_GETTIME];
 	jump_of(at, calls->area + CLOCK_CODE + clock_code_places[CLOCK_GETTIME].begin, jump);
-	bool has = !tracee_read(&t, at, bytes, sizeof(bytes)) && !memcmp(jump, bytes, sizeof(jump));
+	err = tracee_read(&t, at, bytes, sizeof(bytes));
 	tracee_close(&t);
-	return has;
+	return err ? err : !memcmp(jump, bytes, sizeof(jump));
 }
 
 int clock_calls_remove(const struct clock_calls *calls, pid_t pid, const pid_t *tids, uint32_t n)

@@ -29,8 +29,9 @@ bool clock_calls_in(const struct clock_calls *calls, uint64_t ip);
 bool clock_calls_over(const struct clock_calls *calls, uint64_t ip);
 /* Whether a thread that stands there is in the copy of the image. */
 bool clock_calls_in_copy(const struct clock_calls *calls, uint64_t ip);
-/* Whether process @pid jumps to the area, as a child does that was forked meanwhile. */
-bool clock_calls_has(const struct clock_calls *calls, pid_t pid);
+/* Whether process @pid jumps to the area, as a child does that was forked meanwhile: 1 or 0; or
+ * -errno: it could not be looked at. */
+int clock_calls_has(const struct clock_calls *calls, pid_t pid);
 /* The functions are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread
  * may still be in it, or -errno (-EPERM: a seccomp filter has come meanwhile). All threads are
  * stopped, as above. */

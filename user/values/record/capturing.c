@@ -324,7 +324,9 @@ static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct p
 	*stopped_ns = now_ns() - before_ns;
 	if (err)
 		return err;
-	start_image_write(c->image, a.seen, a.stood_ns);
+	err = start_image_write(c->image, a.seen, a.stood_ns, diag);
+	if (err)
+		return err;
 	err = write_table(c);
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
 }
@@ -347,7 +349,7 @@ static int begin_frozen(void *ctx, const struct frozen *others)
 	int err = start_image_memory(c->image, a->pid, a->diag);
 
 	if (!err)
-		start_image_write(c->image, a->pid, a->stood_ns);
+		err = start_image_write(c->image, a->pid, a->stood_ns, a->diag);
 	if (!err)
 		err = write_table(c);
 	if (!err)
@@ -403,7 +405,8 @@ static void give_back(struct capturing *c, FILE *out)
 	if (left)
 		fprintf(out,
 			"what notes the clock stays in %u process%s, which a thread stands in, a "
-			"system call filter guards or a debugger holds; ",
+			"system call filter guards or a debugger holds, or which could not be "
+			"looked at; ",
 			left, left == 1 ? "" : "es");
 }
 

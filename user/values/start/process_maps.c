@@ -57,6 +57,8 @@ int process_maps_read(struct process_maps *maps, pid_t pid)
 	process_maps_deinit(maps);
 	while (!err && maps_lines_next(&lines, &line))
 		err = add_line(maps, &line);
+	if (!err && ferror(lines.file))
+		err = -EIO;
 	maps_lines_close(&lines);
 	return err;
 }
@@ -87,7 +89,7 @@ static void look_at(struct process_map *m, const char *line)
 	}
 }
 
-void process_maps_look(struct process_maps *maps, pid_t pid)
+int process_maps_look(struct process_maps *maps, pid_t pid)
 {
 	char path[32], *line = NULL;
 	uint64_t start = 0, end = 0;
@@ -96,7 +98,9 @@ void process_maps_look(struct process_maps *maps, pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
 	FILE *f = fopen(path, "re");
-	while (f && getline(&line, &room, f) > 0) {
+	if (!f)
+		return -errno;
+	while (getline(&line, &room, f) > 0) {
 		uint64_t from, to; /* other lines may begin with a digit of a number as well */
 
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2) {
@@ -108,9 +112,10 @@ void process_maps_look(struct process_maps *maps, pid_t pid)
 		for (uint32_t i = next; i < maps->n && maps->at[i].start < end; i++)
 			look_at(&maps->at[i], line);
 	}
+	int err = !feof(f) ? -errno : maps->n && !end ? -ESRCH : 0; /* its memory is gone by now */
 	free(line);
-	if (f)
-		fclose(f);
+	fclose(f);
+	return err;
 }
 
 void process_maps_stat(struct process_maps *maps, pid_t pid)

@@ -31,8 +31,8 @@ struct process_maps {
 /* 0 or -errno. What was there is forgotten. */
 int process_maps_read(struct process_maps *maps, pid_t pid);
 /* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child, and how
- * much memory there is. */
-void process_maps_look(struct process_maps *maps, pid_t pid);
+ * much memory there is. 0 or -errno. */
+int process_maps_look(struct process_maps *maps, pid_t pid);
 /* Finds out by /proc/PID/map_files which files those of code are, without asking the server of a
  * file system (FUSE, NFS): that may be the process itself, which stands. */
 void process_maps_stat(struct process_maps *maps, pid_t pid);

@@ -209,6 +209,12 @@ static uint64_t available_bytes(void)
 	return kib ? kib << 10 : UINT64_MAX;
 }
 
+static int look_failed(int err, pid_t pid, struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+				"looking at the memory of process %d: %s", pid, strerror(-err));
+}
+
 int start_image_room(struct start_image *s, pid_t pid, uint64_t max_bytes,
 		     struct pugmark_diag *diag)
 {
@@ -218,11 +224,11 @@ int start_image_room(struct start_image *s, pid_t pid, uint64_t max_bytes,
 	uint64_t most = limited ? max_bytes : available;
 	int err = process_maps_read(&maps, pid);
 
-	if (err)
-		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-					"looking at the memory of process %d: %s", pid,
-					strerror(-err));
-	process_maps_look(&maps, pid);
+	err = err ? err : process_maps_look(&maps, pid);
+	if (err) {
+		process_maps_deinit(&maps);
+		return look_failed(err, pid, diag);
+	}
 	for (uint32_t i = 0; i < maps.n; i++) {
 		const struct process_map *m = &maps.at[i];
 
@@ -273,9 +279,13 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 		   : 0;
 }
 
-void start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns)
+int start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns,
+		      struct pugmark_diag *diag)
 {
-	process_maps_look(&s->maps, pid);
+	int err = process_maps_look(&s->maps, pid);
+
+	if (err)
+		return look_failed(err, pid, diag);
 	for (uint32_t i = 0; i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
@@ -287,6 +297,7 @@ void start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns)
 						: CAPTURE_NONE);
 	}
 	own_pages_write(&s->pages, s->writer);
+	return 0;
 }
 
 /* What the kernel writes whenever it likes (rseq(2): on which processor the task runs) is not

@@ -43,19 +43,29 @@ static bool remove_from(const struct clock_calls *calls, pid_t pid)
 	return !err || err == -ESRCH;
 }
 
+/* Whether one that could not be looked at, because of @err, may have it: not if it has ended, nor
+ * if it may not be looked at, as then nothing was placed in it either. */
+static bool may_have(int err)
+{
+	return err != -ENOENT && err != -ESRCH && err != -EACCES && err != -EPERM && err != -EIO;
+}
+
 unsigned clock_removal(const struct clock_calls *calls)
 {
 	unsigned left = 0;
 	struct dirent *e;
-	DIR *dir = calls->area ? opendir("/proc") : NULL;
 
-	while (dir && (e = readdir(dir))) {
+	if (!calls->area)
+		return 0;
+	DIR *dir = opendir("/proc");
+	if (!dir)
+		return 1; /* the process itself, at least */
+	while ((e = readdir(dir))) {
 		pid_t pid = atoi(e->d_name);
+		int has = pid > 0 ? clock_calls_has(calls, living_thread(pid)) : 0;
 
-		if (pid > 0 && clock_calls_has(calls, living_thread(pid)))
-			left += !remove_from(calls, pid);
+		left += has < 0 ? may_have(has) : has && !remove_from(calls, pid);
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	return left;
 }

@@ -14,10 +14,10 @@
 #include <sys/user.h>
 
 static const uint8_t code[] = {
-	0x31, 0xc0,		/* xor %eax, %eax: SYS_read, which any filter of calls lets pass */
-	0x83, 0xcf, 0xff,	/* or $-1, %edi */
-	0x0f, 0x05,		/* syscall */
-	0xff, 0x25, 0, 0, 0, 0, /* jmp *(%rip): the entry point stands behind it */
+	0x31, 0xc0,	  /* xor %eax, %eax: SYS_read, which any filter of calls lets pass */
+	0x83, 0xcf, 0xff, /* or $-1, %edi */
+	0x0f, 0x05,	  /* syscall */
+	0xff, 0x25, 0,	  0, 0, 0, /* jmp *(%rip): the entry point stands behind it */
 };
 
 enum { BEHIND_CALL = 7 };

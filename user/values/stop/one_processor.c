@@ -40,7 +40,8 @@ static int set_mask(pid_t tid, const uint8_t mask[MASK_BYTES])
 	return sched_setaffinity(tid, MASK_BYTES, (const cpu_set_t *)mask) ? -errno : 0;
 }
 
-/* Calls @fn for each thread of @pid. Returns how many there were; or the first error of @fn. */
+/* Calls @fn for each thread of @pid. Returns how many there were; or the first error, of @fn or of
+ * looking for them. */
 static int each_thread(pid_t pid, int (*fn)(struct one_processor *p, pid_t tid),
 		       struct one_processor *p)
 {
@@ -50,14 +51,15 @@ static int each_thread(pid_t pid, int (*fn)(struct one_processor *p, pid_t tid),
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *dir = opendir(path);
-	while (dir && n >= 0 && (e = readdir(dir))) {
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (n >= 0 && (e = readdir(dir))) {
 		pid_t tid = atoi(e->d_name);
 		int err = tid > 0 ? fn(p, tid) : 0;
 
 		n = err ? err : n + (tid > 0);
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	return n;
 }
 
@@ -123,10 +125,15 @@ int one_processor_begin(pid_t pid, struct one_processor **out, struct pugmark_di
 		err = err == -ESRCH ? 0 : err;
 	}
 	if (err) {
-		one_processor_end(p);
+		unsigned stay = one_processor_end(p);
+		char text[64] = "";
+
+		if (stay)
+			snprintf(text, sizeof(text), " (%u of them stay%s there)", stay,
+				 stay == 1 ? "s" : "");
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-					"putting the threads of process %d on one processor: %s",
-					pid, strerror(-err));
+					"putting the threads of process %d on one processor: %s%s",
+					pid, strerror(-err), text);
 	}
 	*out = p;
 	return 0;
@@ -189,7 +196,9 @@ static void give_back_to(struct one_processor *p, pid_t pid, int depth)
 
 	/* Twice: a thread may have been begun meanwhile. */
 	each_thread(pid, give_back, p);
-	each_thread(pid, give_back, p);
+	int n = each_thread(pid, give_back, p);
+	if (n < 0 && n != -ESRCH) /* nobody can tell of its threads, nor of their children */
+		note_staying(p, pid);
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *dir = depth < DEPTH ? opendir(path) : NULL;
 	while (dir && (e = readdir(dir)))

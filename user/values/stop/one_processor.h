@@ -18,7 +18,8 @@ int one_processor_begin(pid_t pid, struct one_processor **out, struct pugmark_di
 void one_processor_give_back(struct one_processor *p, pid_t tid);
 /* Gives back to each thread of the process, and to those that it has begun, in children whose
  * parents live; frees @p. NULL is nothing. Returns how many threads stay on the one processor, of
- * those before too: the kernel has refused to give them others. */
+ * those before too: the kernel has refused to give them others, or their process could not be
+ * looked at. */
 unsigned one_processor_end(struct one_processor *p);
 
 #endif
