@@ -528,6 +528,8 @@ claim 'of one task alone' is "$(grep -c '^task 1:' out)$(wc -l <out)" 11
 run 1 values rec 0xdead000
 claim 'an address that is not there is named' grep -q '0xdead000: no such function, line or address' err
 run 2 values rec weigh --where
+run 2 values rec --limit 5
+run 2 values rec --task 0
 run 1 values rec weigh --where 'n is 3'
 # What is watched has each value that the program has said it stores, at -O0 in memory, else in registers.
 cat >watched.c <<'C'

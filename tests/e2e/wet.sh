@@ -452,6 +452,8 @@ run 2 wet steps.wet --window 1:2
 run 2 wet steps.wet --machine
 run 2 wet steps.wet --control
 run 2 wet steps.rec --limit 5
+run 2 wet steps.wet --limit 5
+run 2 wet steps.wet --times 1:5
 run 2 wet steps.wet --backward
 run 2 wet packed --window 5
 run 2 wet

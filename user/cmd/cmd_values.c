@@ -52,6 +52,7 @@ int cmd_values(int argc, char **argv)
 	struct values_options o = {.limit = 100};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	uint64_t number;
+	bool limit = false;
 	int opt;
 
 	command_options_begin();
@@ -67,14 +68,15 @@ int cmd_values(int argc, char **argv)
 			o.misses = true;
 			break;
 		case 'l':
+			limit = true;
 			if (!number_is(optarg, UINT64_MAX, &o.limit))
 				return command_usage("values", "--limit: '%s' is no number",
 						     optarg);
 			break;
 		case 't':
-			if (!number_is(optarg, UINT32_MAX, &number))
-				return command_usage("values", "--task: '%s' is no task's number",
-						     optarg);
+			if (!number_is(optarg, UINT32_MAX, &number) || !number)
+				return command_usage("values",
+						     "--task: '%s' is no number from 1 on", optarg);
 			o.task = (uint32_t)number;
 			break;
 		case 'f':
@@ -101,6 +103,8 @@ int cmd_values(int argc, char **argv)
 		return command_usage("values", "--misses without a place, and without --watch");
 	if (o.where && !o.place)
 		return command_usage("values", "--where needs a place");
+	if (limit && !o.place && !o.watch && !o.misses)
+		return command_usage("values", "--limit goes with a place, --watch or --misses");
 	int err = values_print(&o, &diag);
 	if (err < 0)
 		return command_fail(&diag);

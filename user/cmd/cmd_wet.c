@@ -34,7 +34,7 @@ struct wet_options {
 	enum wet_how how;
 	struct wet_asked asked;
 	uint32_t task; /* 0: all */
-	bool window, stats, json, control, machine, streams, limit;
+	bool window, stats, json, control, machine, streams, limit, times;
 };
 
 static void help(void)
@@ -460,6 +460,7 @@ static int take_option(struct wet_options *o, int opt)
 		o->task = (uint32_t)number;
 		return 0;
 	case 't':
+		o->times = true;
 		if (!read_range(optarg, &o->asked.from, &o->asked.to))
 			return command_usage("wet", "--times: '%s' is no FROM:TO", optarg);
 		return 0;
@@ -491,12 +492,14 @@ static bool is_folder(const char *path)
 /* What goes with a recording, and what with a file. */
 static int check_together(const struct wet_options *o, bool folder)
 {
-	if (folder && (o->question != ASK_SIZES || o->asked.backward || o->asked.from ||
-		       o->asked.to != UINT64_MAX))
+	if (folder && (o->question != ASK_SIZES || o->asked.backward || o->times))
 		return command_usage("wet", "a file is asked, not a recording: pugmark wet -o FILE "
 					    "DIR writes one");
-	if (folder && o->limit)
-		return command_usage("wet", "--limit goes with a file and a question to it");
+	if (o->question == ASK_SIZES && (o->limit || o->times))
+		return command_usage("wet",
+				     "--%s goes with a file and a question to it: --blocks, "
+				     "--values or --depends",
+				     o->limit ? "limit" : "times");
 	if (!folder &&
 	    (o->window || o->output || o->streams || o->task || o->machine || o->control))
 		return command_usage("wet",
