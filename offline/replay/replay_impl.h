@@ -19,6 +19,8 @@
 #include "offline/replay/residue.h"
 #include "offline/replay/replay.h"
 
+#include <sys/syscall.h>
+
 /* value_region.source: zeros, or a file; with what stood there at the start, or not. */
 #define SOURCE_UNKNOWN 1u
 #define SOURCE_FILES 2u
@@ -331,7 +333,12 @@ bool value_run_begin_thread(struct value_run *run, struct value_run *maker,
 int value_run_take_thread(struct value_run *run, struct value_memory *memory,
 			  const struct capture *c);
 /* Whether the system call makes a task. */
-bool value_run_forks(const struct capture *c);
+static inline bool value_run_forks(const struct capture *c)
+{
+	return c && c->kind == CAPTURE_KERNEL &&
+	       (c->nr == SYS_clone || c->nr == SYS_fork || c->nr == SYS_vfork ||
+		c->nr == SYS_clone3);
+}
 /* snapshots.c: all but memory, and what others are. False: memory is out. */
 bool value_run_take(struct value_run *run, struct run_snapshot *out);
 bool value_run_put(struct value_run *run, const struct run_snapshot *s);

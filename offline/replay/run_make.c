@@ -315,13 +315,6 @@ int value_run_make(struct value_replay *replay, uint32_t task, struct value_run 
 
 /* --- threads that are made ------------------------------------------------------------------- */
 
-bool value_run_forks(const struct capture *c)
-{
-	return c && c->kind == CAPTURE_KERNEL &&
-	       (c->nr == SYS_clone || c->nr == SYS_fork || c->nr == SYS_vfork ||
-		c->nr == SYS_clone3);
-}
-
 /* A new thread has the stack and the thread pointer that the call gave it; a new process zeros
  * where it has asked for them. */
 int value_run_take_thread(struct value_run *run, struct value_memory *memory,
