@@ -271,5 +271,9 @@ const char *private_file_why(int err)
 
 bool private_file_unknown(int err)
 {
-	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EIO;
+	static const int unknown[] = {ENOMEM, EMFILE, ENFILE, EIO, EBUSY, EFBIG};
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		if (err == -unknown[i])
+			return true;
+	return false;
 }

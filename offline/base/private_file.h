@@ -41,8 +41,8 @@ int private_file_copy(int fd, uint64_t max_bytes);
 void private_file_free(struct private_file *file);
 /* Why, in words, of what these return. Borrowed, until the next call. */
 const char *private_file_why(int err);
-/* Whether @err is no word about the file: memory, descriptors or a disk that failed. What the file
- * is remains unknown then. */
+/* Whether @err says nothing of what is in the file: memory, descriptors or a disk that failed, or
+ * the file is being written to, or is larger than any that is read. */
 bool private_file_unknown(int err);
 
 #endif

@@ -10,11 +10,18 @@
 Elf *private_elf_of(const struct private_file *file)
 {
 	elf_version(EV_CURRENT);
+	errno = 0;
 	Elf *elf = file->bytes ? elf_memory((char *)file->bytes, file->len_bytes) : NULL;
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		return elf;
 	elf_end(elf);
 	return NULL;
+}
+
+/* Why libelf has none: errno was 0 before it was asked. */
+static int no_elf(const Elf *elf)
+{
+	return !elf && private_file_unknown(-errno) ? -errno : -ENOEXEC;
 }
 
 int private_elf_read(int fd, struct private_elf *out)
@@ -25,8 +32,9 @@ int private_elf_read(int fd, struct private_elf *out)
 		return err;
 	elf.elf = private_elf_of(&elf.file);
 	if (!elf.elf) {
+		err = no_elf(elf.elf);
 		private_elf_close(&elf);
-		return -ENOEXEC;
+		return err;
 	}
 	*out = elf;
 	return 0;
@@ -62,10 +70,12 @@ int private_elf_open_parts(const char *path, struct private_elf *out)
 		return err;
 	}
 	elf_version(EV_CURRENT);
+	errno = 0;
 	elf.elf = elf_begin(elf.fd, ELF_C_READ, NULL);
 	if (!elf.elf || elf_kind(elf.elf) != ELF_K_ELF) {
+		err = no_elf(elf.elf);
 		private_elf_close(&elf);
-		return -ENOEXEC;
+		return err;
 	}
 	*out = elf;
 	return 0;

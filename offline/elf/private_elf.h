@@ -24,7 +24,8 @@ int private_elf_open(const char *path, struct private_elf *out);
 int private_elf_open_parts(const char *path, struct private_elf *out);
 /* As private_elf_open(), of @fd, which stays open. */
 int private_elf_read(int fd, struct private_elf *out);
-/* libelf on @file, which it borrows, to be ended with elf_end(); NULL: no ELF file. */
+/* libelf on @file, which it borrows, to be ended with elf_end(); NULL: no ELF file, or errno is
+ * ENOMEM. */
 Elf *private_elf_of(const struct private_file *file);
 /* How long the file is. */
 uint64_t private_elf_bytes(const struct private_elf *elf);

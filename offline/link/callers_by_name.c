@@ -74,7 +74,7 @@ static void read_dynamic(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Da
 	const char *runpath = dynamic_string(elf, sh, data, DT_RUNPATH, &at);
 	if (user == s->found.program && rpath && !runpath && !s->found.rpath) {
 		s->found.rpath = strdup(rpath);
-		s->found.failed |= !s->found.rpath;
+		s->found.failed = s->found.rpath ? s->found.failed : -ENOMEM;
 	}
 	if (user == s->found.program)
 		s->eager = binds_at_once(sh, data);
@@ -157,7 +157,7 @@ static void export_name(struct search *s, const char *name, uint64_t addr)
 		.name = strdup(name), .hash = hash_bytes(name, strlen(name)), .func = func};
 	if (!e.name || !VEC_PUSH(&s->exported, e)) {
 		free(e.name);
-		s->found.failed = true;
+		s->found.failed = -ENOMEM;
 	}
 }
 
@@ -243,7 +243,7 @@ static void read_own_strings(struct search *s, const char *path)
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	if (!s->exported.n)
 		return;
-	if (private_elf_open_parts(path, &file))
+	if (private_elf_open_parts(path, &file)) /* any name may be there */
 		s->found.missing = true;
 	else
 		read_texts(s, &file, TEXT_SYMBOL);
@@ -268,9 +268,17 @@ static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 		library_search_preloaded(&s->found);
 	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
 		err = library_search_plugin(&s->found, options->plugins[i], diag);
-	for (uint32_t i = 0; !err && i < s->found.files.n && !s->found.failed; i++)
-		s->found.missing |= read_file(s, s->found.files.at[i].path, false) != 0;
-	return !err && s->found.failed ? -ENOMEM : err;
+	for (uint32_t i = 0; !err && i < s->found.files.n && !s->found.failed; i++) {
+		int unread = read_file(s, s->found.files.at[i].path, false);
+		if (private_file_unknown(unread))
+			s->found.failed = unread;
+		s->found.missing |= unread != 0;
+	}
+	if (!err && s->found.failed)
+		err = pugmark_diag_set(diag, s->found.failed, path, PUGMARK_NO_OFFSET,
+				       "a library of it could not be looked at: %s",
+				       private_file_why(s->found.failed));
+	return err;
 }
 
 static void search_deinit(struct search *s)

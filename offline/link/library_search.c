@@ -26,19 +26,34 @@ static bool is_listed(const struct library_search *s, const char *path)
 	return false;
 }
 
+/* Whether the file at @path, now open as *@fd, is an ELF file of x86-64: 1 or 0; or -errno: nobody
+ * knows. */
+static int open_library(const char *path, int *fd, struct stat *st)
+{
+	Elf64_Ehdr eh;
+	*fd = open_regular(path, st);
+	ssize_t n = *fd < 0 ? *fd : pread(*fd, &eh, sizeof(eh), 0);
+	int err = *fd < 0 ? *fd : n < 0 ? -errno : 0;
+	if (err)
+		return private_file_unknown(err) ? err : 0;
+	return n == sizeof(eh) && !memcmp(eh.e_ident, ELFMAG, SELFMAG) &&
+	       eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_machine == EM_X86_64;
+}
+
 /* Puts the file at @path on the list, unless it is there. Returns whether it is an ELF file of
- * x86-64. A path that is listed is not opened again: in a sandbox each opening is asked for. */
+ * x86-64, or may be, which is a failure. A path that is listed is not opened again: in a sandbox
+ * each opening is asked for. */
 static bool add_file(struct library_search *s, const char *path)
 {
 	if (is_listed(s, path))
 		return true;
 	struct stat st;
-	__attribute__((cleanup(close_fd))) int fd = open_regular(path, &st);
-	Elf64_Ehdr eh;
-	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
-	    memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_machine != EM_X86_64)
-		return false;
+	__attribute__((cleanup(close_fd))) int fd = -1;
+	int is = open_library(path, &fd, &st);
+	if (is < 0)
+		s->failed = is;
+	if (is <= 0)
+		return is < 0;
 	if (s->own.path && s->own.dev == st.st_dev && s->own.ino == st.st_ino) {
 		s->linked = true;
 		return true;
@@ -53,7 +68,7 @@ static bool add_file(struct library_search *s, const char *path)
 	struct library_file file = {st.st_dev, st.st_ino, strdup(path)};
 	if (!file.path || !VEC_PUSH(&s->files, file)) {
 		free(file.path);
-		s->failed = true;
+		s->failed = -ENOMEM;
 	}
 	return true;
 }
@@ -117,8 +132,13 @@ static bool take_cached(void *search, const char *path)
 
 static bool find_in_cache(struct library_search *s, const char *name)
 {
-	if (!s->cache_asked && private_file_open("/etc/ld.so.cache", CACHE_MAX_BYTES, &s->cache))
+	int err = s->cache_asked
+			  ? 0
+			  : private_file_open("/etc/ld.so.cache", CACHE_MAX_BYTES, &s->cache);
+	if (err)
 		s->cache = (struct private_file){0};
+	if (private_file_unknown(err))
+		s->failed = err;
 	s->cache_asked = true;
 	return ld_cache_find(s->cache.bytes, s->cache.len_bytes, name, take_cached, s);
 }
@@ -156,7 +176,9 @@ int library_search_plugin(struct library_search *s, const char *path, struct pug
 		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
 					strerror(errno));
 	if (add_file(s, path))
-		return 0;
+		return s->failed ? pugmark_diag_set(diag, s->failed, path, PUGMARK_NO_OFFSET, "%s",
+						    private_file_why(s->failed))
+				 : 0;
 	return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
 				"not an ELF file of x86-64");
 }
@@ -182,6 +204,8 @@ void library_search_preloaded(struct library_search *s)
 {
 	char list[PATH_MAX] = "";
 	__attribute__((cleanup(close_fd))) int fd = open_regular("/etc/ld.so.preload", NULL);
+	if (fd < 0 && private_file_unknown(fd))
+		s->failed = fd;
 	add_preloaded(s, s->options->preloaded);
 	if (fd >= 0 && read(fd, list, sizeof(list) - 1) > 0)
 		add_preloaded(s, list);

@@ -27,8 +27,9 @@ struct library_search {
 	char *rpath;		 /* DT_RPATH of the program: holds for its libraries as well */
 	struct private_file cache; /* /etc/ld.so.cache, read when it is first looked through */
 	bool cache_asked;
-	bool missing, failed; /* something was not found; memory is out */
-	bool linked;	      /* something that is run needs the program's own file */
+	bool missing; /* something was not found */
+	bool linked;  /* something that is run needs the program's own file */
+	int failed;   /* -errno: of some file nobody knows (private_file_unknown()), or -ENOMEM */
 };
 
 void library_search_deinit(struct library_search *search);

@@ -79,6 +79,11 @@ static void what_is_read_stays(void **state)
 	private_file_free(&file);
 	assert_int_equal(truncate("file", 101), 0);
 	assert_int_equal(private_file_open("file", 100, &file), -EFBIG);
+	/* What is in it is not known then, nor of one that is being written to; of no other kind it
+	 * is. */
+	assert_true(private_file_unknown(-EFBIG) && private_file_unknown(-EBUSY));
+	assert_false(private_file_unknown(-ENOENT) || private_file_unknown(-ENXIO) ||
+		     private_file_unknown(0));
 	/* Holes: two GiB of zeros, with a word behind them. */
 	int fd = open("holes", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	assert_int_equal(pwrite(fd, "word", 4, 2ll << 30), 4);

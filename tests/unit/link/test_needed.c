@@ -5,6 +5,7 @@
  * not all of its names be read. And that a library's calls of its own exports are taken for direct
  * where no other file defines them, and its exports to be entered by those that name them only
  * where all who may are known. The files are made by the compiler, so what they name is known. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -400,6 +401,77 @@ static void texts_that_there_is_no_memory_for(void **state)
 	entered_deinit(&e);
 }
 
+/* How many files the program is linked with while @more descriptors are left, or -errno. */
+static int linked_with(const char *dir, int more)
+{
+	struct library_options options = {0};
+	struct pugmark_diag diag = {0};
+	struct rlimit limit, before;
+	char path[512], **files;
+	uint32_t n;
+	snprintf(path, sizeof(path), "%s/main", dir);
+	int lowest = dup(0);
+	assert_true(lowest >= 0);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = (rlim_t)(lowest + more);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	int err = library_files(path, &options, &files, &n, &diag);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (uint32_t i = 0; !err && i < n; i++)
+		free(files[i]);
+	if (!err)
+		free(files);
+	return err ? err : (int)n;
+}
+
+/* A library that cannot be opened for want of descriptors is none that is not there. */
+static void libraries_that_no_descriptor_is_left_for(void **state)
+{
+	const char *dir = *state;
+	make_files(dir);
+	int all = linked_with(dir, 8);
+	assert_true(all > 0);
+	for (int more = 0; more < 8; more++) {
+		int n = linked_with(dir, more);
+		assert_true(n == all || n == -EMFILE);
+	}
+	assert_int_equal(linked_with(dir, 2), -EMFILE);
+}
+
+/* libelf's, but that it may have no memory. */
+static bool no_memory;
+Elf *elf_begin(int fd, Elf_Cmd cmd, Elf *ref)
+{
+	Elf *(*next)(int, Elf_Cmd, Elf *) = dlsym(RTLD_NEXT, "elf_begin");
+	errno = no_memory ? ENOMEM : errno;
+	return no_memory ? NULL : next(fd, cmd, ref);
+}
+Elf *elf_memory(char *image, size_t len)
+{
+	Elf *(*next)(char *, size_t) = dlsym(RTLD_NEXT, "elf_memory");
+	errno = no_memory ? ENOMEM : errno;
+	return no_memory ? NULL : next(image, len);
+}
+
+static void files_that_libelf_has_no_memory_for(void **state)
+{
+	const char *dir = *state;
+	struct private_elf file = {.elf = NULL};
+	char library[512];
+	make_files(dir);
+	snprintf(library, sizeof(library), "%s/near/liba.so", dir);
+	no_memory = true;
+	int whole = private_elf_open(library, &file),
+	    parts = private_elf_open_parts(library, &file);
+	no_memory = false;
+	assert_int_equal(whole, -ENOMEM);
+	assert_int_equal(parts, -ENOMEM);
+	assert_int_equal(private_elf_open("/etc/passwd", &file), -ENOEXEC);
+	assert_int_equal(private_elf_open_parts("/etc/passwd", &file), -ENOEXEC);
+}
+
 /* What a library exports is not known while no descriptor is left: that is no answer. */
 static void files_that_no_descriptor_is_left_for(void **state)
 {
@@ -565,6 +637,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(texts_that_there_is_no_memory_for, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(files_that_no_descriptor_is_left_for, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(libraries_that_no_descriptor_is_left_for,
+						scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(files_that_libelf_has_no_memory_for, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(symbols_that_cannot_be_read, scratch_setup,
 						scratch_teardown),
