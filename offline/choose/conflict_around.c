@@ -6,20 +6,21 @@
 #include <stdlib.h>
 
 /* Walks on from @block in silence along all ways, through each block at most once before and once
- * after a call; if it comes back to @block after a call, there is a cycle. */
+ * after a call; if it comes back to @block after a call, there is a cycle. What is still to be
+ * walked is a block's number times two, and one more after a call. */
 bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 {
 	if (ch->marks[block])
 		return true;
+	const uint32_t *succs = ch->prog->succs;
 	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
 	bool blocks = conflict_shows_blocks(ch, block);
 	ch->back.n = 0;
-	push(ch, &ch->back, block);
-	push(ch, &ch->back, false);
+	push(ch, &ch->back, 2 * block);
 	for (bool first = true; ch->back.n; first = false) {
-		bool called = ch->back.at[--ch->back.n];
-		uint32_t b = ch->back.at[--ch->back.n];
+		bool called = ch->back.at[--ch->back.n] & 1;
+		uint32_t b = ch->back.at[ch->back.n] / 2;
 		const struct hop *hop = &ch->hops[b];
 		if (b == block && (called || (blocks && !first)))
 			return false;
@@ -38,10 +39,14 @@ bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 				continue;
 			called = true;
 		}
-		for (uint32_t i = 0; i < hop->n_succ; i++) {
-			push(ch, &ch->back, ch->prog->succs[hop->succ + i]);
-			push(ch, &ch->back, called);
+		if (!VEC_RESERVE(&ch->back, hop->n_succ)) {
+			ch->failed = true;
+			return false;
 		}
+		for (uint32_t i = hop->succ; i < hop->succ + hop->n_succ; i++)
+			if (succs[i] == block ||
+			    seen[called][conflict_place(ch, succs[i])] != stamp)
+				ch->back.at[ch->back.n++] = 2 * succs[i] + called;
 	}
 	return true;
 }
