@@ -70,14 +70,20 @@ static bool need_range_differs(struct conflicts *ch, struct terminal t, struct l
 	return true;
 }
 
+/* Whether the frame of @t lies outside of those of the callee, which @lift is of. */
+static inline bool lies_outside(struct terminal t, struct lift lift)
+{
+	struct terminal frame = lift_need(lift, (struct terminal){.or_below = true});
+	return t.depth < frame.depth && terminal_depths_differ(t, frame);
+}
+
 /* Whether @t, first after the call in @block, cannot be taken for something inside the callee. */
 static bool terminal_follows(struct conflicts *ch, struct terminal t, uint32_t block,
 			     struct lift lift)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	struct terminal frame = lift_need(lift, (struct terminal){.or_below = true});
-	if (t.depth < frame.depth && terminal_depths_differ(t, frame))
-		return true; /* a frame outside of the callee's */
+	if (lies_outside(t, lift))
+		return true;
 	if (b->call == CALL_UNKNOWN) {
 		struct terminal any =
 			terminal_lift((struct terminal){.w = TERMINAL_ANY_ENTRY, .ret = RET_SELF},
@@ -124,13 +130,14 @@ bool conflict_terms_follow(struct conflicts *ch, uint32_t block, const struct te
 	if (needs_nothing(ch, block))
 		return true;
 	struct lift lift = lift_of(ch, block);
-	for (uint32_t i = 0; i < n; i++) {
-		ch->steps++;
-		ch->work++;
-		if (conflict_spent(ch) || !terminal_follows(ch, terms[i], block, lift))
-			return false;
-	}
-	return true;
+	bool follow = true;
+	uint32_t i = 0;
+	for (; i < n && follow; i++)
+		follow = lies_outside(terms[i], lift) || /* most do */
+			 (!conflict_spent(ch) && terminal_follows(ch, terms[i], block, lift));
+	ch->steps += i;
+	ch->work += i;
+	return follow && !conflict_spent(ch);
 }
 
 bool conflict_follow_holds(struct conflicts *ch, uint32_t block)
