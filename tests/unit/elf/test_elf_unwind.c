@@ -284,14 +284,18 @@ static void rows_are_counted_past_the_room_for_them(void **state)
  * an expression of its own, rsp + 16440 here (0x77: breg7). */
 static void the_callers_rsp_may_have_a_rule_of_its_own(void **state)
 {
-	static const char source[] =
-		"\t.text\n" FUNCTION(
-			"enter", NOPS(1) "\t.cfi_def_cfa rsp, 0\n"
-					 "\t.cfi_escape 0x16, 7, 4, 0x77, 0xb8, 0x80, 0x01\n" NOPS(
-						 1) "\t.cfi_escape 0x16, 7, 3, 0x77, 8, "
-						    "0x06\n" NOPS(1) "\t.cfi_restore "
-								     "rsp\n\t.cfi_def_cfa rsp, "
-								     "24\n" NOPS(1));
+	static const char source[] = "\t.text\n"
+				     "enter:\t.cfi_startproc\n"
+				     "\tnop\n"
+				     "\t.cfi_def_cfa rsp, 0\n"
+				     "\t.cfi_escape 0x16, 7, 4, 0x77, 0xb8, 0x80, 0x01\n"
+				     "\tnop\n"
+				     "\t.cfi_escape 0x16, 7, 3, 0x77, 8, 0x06\n"
+				     "\tnop\n"
+				     "\t.cfi_restore rsp\n"
+				     "\t.cfi_def_cfa rsp, 24\n"
+				     "\tnop\n"
+				     "\t.cfi_endproc\n";
 	static const struct pugmark_cfa expected[] = {
 		{PUGMARK_CFA_SP, PUGMARK_BP_KEPT, 8},
 		{PUGMARK_CFA_SP, PUGMARK_BP_UNKNOWN, 16440},
