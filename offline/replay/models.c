@@ -121,7 +121,7 @@ static void run_free(struct guest *g, struct model_value *out)
 {
 	(void)out;
 	if (g->arg[0] &&
-	    value_memory_set_quality(g->memory, g->arg[0], 16, VALUE_ASSUMED) == -ENOMEM)
+	    value_memory_limit_quality(g->memory, g->arg[0], 16, VALUE_ASSUMED) == -ENOMEM)
 		g->err = -ENOMEM;
 }
 

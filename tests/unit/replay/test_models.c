@@ -240,6 +240,23 @@ static void test_unknown(void **state)
 	assert_int_equal(value_quality(machine, 1 << VALUE_RBX), VALUE_EXACT);
 }
 
+/* What the library may write over is assumed; what was not known by then is no better for it. */
+static void test_given_back(void **state)
+{
+	uint8_t quality[24];
+
+	(void)state;
+	fill();
+	value_memory_set_quality(&memory, BASE + 68, 4, VALUE_UNKNOWN);
+	call("free", BASE + 64, 0, 0, 0);
+	assert_int_equal(value_memory_read_qualities(&memory, BASE + 64, quality, 24), 0);
+	for (int i = 0; i < 24; i++)
+		assert_int_equal(quality[i], i >= 16	       ? VALUE_EXACT
+					     : i >= 4 && i < 8 ? VALUE_UNKNOWN
+							       : VALUE_ASSUMED);
+	fill();
+}
+
 /* Every row of the table that says model has one. */
 static void test_rows(void **state)
 {
@@ -290,7 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_looking), cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_doubles), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_given_back),	cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
