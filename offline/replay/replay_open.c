@@ -57,12 +57,22 @@ const struct captures *value_replay_captures(const struct value_replay *replay)
 	return replay->captures;
 }
 
-/* A child begins as its parent was behind the fork, but for the call's result. */
+static int run_new(struct value_replay *replay, uint32_t task, unsigned generations,
+		   struct value_run **out, struct pugmark_diag *diag);
+
+/* A child begins as its parent was behind the fork, but for the call's result. Each of its
+ * @generations so far has a run of its own meanwhile. */
 static int start_as_parent(struct value_run *run, const struct family_task *child,
-			   struct pugmark_diag *diag)
+			   unsigned generations, struct pugmark_diag *diag)
 {
+	enum { GENERATIONS = 64 };
+	if (generations == GENERATIONS)
+		return pugmark_diag_set(diag, -ENODATA, "captures", PUGMARK_NO_OFFSET,
+					"more than %d processes have forked one another up to "
+					"there: its values are not known",
+					GENERATIONS);
 	struct value_run *parent = NULL;
-	int err = value_run_new(run->replay, child->parent, &parent, diag);
+	int err = run_new(run->replay, child->parent, generations + 1, &parent, diag);
 	if (err)
 		return err;
 	uint64_t i = 0;
@@ -115,8 +125,8 @@ static bool is_lost(const struct value_replay *replay, const struct family_task 
 	return !self && n_tasks > 1;
 }
 
-int value_run_new(struct value_replay *replay, uint32_t task, struct value_run **out,
-		  struct pugmark_diag *diag)
+static int run_new(struct value_replay *replay, uint32_t task, unsigned generations,
+		   struct value_run **out, struct pugmark_diag *diag)
 {
 	const struct family_task *self = families_find(&replay->families, task);
 	/* A store of another thread is in nobody's captures: a byte would be called exact that is
@@ -142,7 +152,7 @@ int value_run_new(struct value_replay *replay, uint32_t task, struct value_run *
 	const struct capture *first = value_run_record_at(run, 0);
 	bool begins = first && first->kind == CAPTURE_START;
 	if (!begins && replay->whole && self && self->parent) {
-		err = start_as_parent(run, self, diag);
+		err = start_as_parent(run, self, generations, diag);
 	} else {
 		err = value_run_start(run, diag);
 	}
@@ -152,6 +162,12 @@ int value_run_new(struct value_replay *replay, uint32_t task, struct value_run *
 	}
 	*out = run;
 	return 0;
+}
+
+int value_run_new(struct value_replay *replay, uint32_t task, struct value_run **out,
+		  struct pugmark_diag *diag)
+{
+	return run_new(replay, task, 0, out, diag);
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */

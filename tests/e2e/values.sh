@@ -370,6 +370,30 @@ claim 'so it is of the tree of calls' grep -q 'task 1 is left out' err
 run 1 gdb lost
 claim 'gdb is not started on it' grep -q 'the process of task 1 is not told' err
 
+# A child is executed from where its parent was, and that from where its own was: up to so many of them.
+cat >chain.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline, noipa)) void f(int n) { __asm__ volatile("" : : "r"(n)); }
+int main(void)
+{
+	for (int i = 1; i < 70; i++) {
+		if (fork()) {
+			wait(0);
+			return 0;
+		}
+		f(i);
+	}
+	return 0;
+}
+C
+"${CC:-cc}" -O1 -g -o chain chain.c
+"$PUGMARK" record -q --level values -o chained -- ./chain 2>err
+run 0 values chained --task 20 f
+claim 'what a child of many generations does is known' grep -q '^20 [0-9]* f(n=19)$' out
+run 3 values chained --task 70 f
+claim 'that of too many is left out' grep -q 'task 70 is left out: more than 64 processes' err
+
 # An array is as long as DWARF says, whatever there is of it.
 if command -v "${CXX:-g++}" >tool; then
 	cat >huge.cc <<'C'
