@@ -215,6 +215,22 @@ int captures_page(const struct captures *c, uint64_t addr, uint8_t out[4096])
 	return err == -ENOENT && c->page_lost && !is_files_code(c, addr) ? -EBADMSG : err;
 }
 
+uint64_t captures_page_from(const struct captures *c, uint64_t addr)
+{
+	const struct capture_segments *s = &c->segments;
+	uint32_t i = capture_segments_holding(s, CAPTURE_SEGMENT_PAGES, 0, addr);
+
+	if (i < s->n && addr - s->at[i].header.first_event < s->at[i].header.raw_bytes)
+		return addr;
+	i = capture_segments_find(s, CAPTURE_SEGMENT_PAGES, 0, addr);
+	return i < s->n ? s->at[i].header.first_event & ~(PAGE - 1ull) : UINT64_MAX;
+}
+
+bool captures_page_lost(const struct captures *c)
+{
+	return c->page_lost;
+}
+
 int captures_file_bytes(const struct captures *c, uint32_t file, uint64_t off, uint32_t len,
 			uint8_t *out)
 {

@@ -178,6 +178,10 @@ bool captures_bias(const struct captures *captures, uint32_t module, uint64_t *b
  * (zeros, or the file's bytes); -EBADMSG: it is damaged, or may have been
  * among what is missing. */
 int captures_page(const struct captures *captures, uint64_t addr, uint8_t out[4096]);
+/* The first page at or behind @addr that is kept of the start; UINT64_MAX: there is none. */
+uint64_t captures_page_from(const struct captures *captures, uint64_t addr);
+/* Whether such a page may be among what is missing. */
+bool captures_page_lost(const struct captures *captures);
 /* @len bytes of a file at @off that the recording keeps: 0, -ENOENT, -EBADMSG. */
 int captures_file_bytes(const struct captures *captures, uint32_t file, uint64_t off, uint32_t len,
 			uint8_t *out);

@@ -325,6 +325,34 @@ int value_memory_map(struct value_memory *mem, const struct value_region *region
 	return err ? err : value_regions_replace(&mem->regions, at.start, at.end, &at);
 }
 
+int value_memory_remap(struct value_memory *mem, uint64_t from, uint64_t to, uint64_t len,
+		       uint32_t (*as)(uint32_t source))
+{
+	const uint64_t end = from + len;
+	if ((from | to | len) % VALUE_PAGE || from >= end || end >> 48 ||
+	    (to < end && from < to + len))
+		return -EINVAL;
+	int err = value_memory_unmap(mem, to, to + len);
+	for (uint64_t addr = from; !err && addr < end;) {
+		const struct value_region *at = value_regions_next(mem->regions, addr);
+		if (!at || at->start >= end)
+			break;
+		struct value_region part = *at;
+		uint64_t start = addr > part.start ? addr : part.start;
+		uint64_t part_end = part.end < end ? part.end : end;
+		part.off += start - part.start;
+		part.source = as(part.source);
+		part.start = start - from + to;
+		part.end = part_end - from + to;
+		addr = part_end;
+		err = value_regions_replace(&mem->regions, part.start, part.end, &part);
+	}
+	if (mem->wrote && !err)
+		mem->wrote(mem->wrote_ctx, to, len);
+	err = err ? err : value_pages_move(mem, from, to, len);
+	return err ? err : value_memory_unmap(mem, from, end);
+}
+
 /* Takes the bits @clear of `prot` from what is mapped there, and sets @set. */
 static int change_prot(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t clear,
 		       uint32_t set)

@@ -105,6 +105,11 @@ void value_memory_deinit(struct value_memory *mem);
 /* Maps @region; what was there before is gone. Source zeros: zeros, exact. 0 or -ENOMEM. */
 int value_memory_map(struct value_memory *mem, const struct value_region *region);
 int value_memory_unmap(struct value_memory *mem, uint64_t start, uint64_t end);
+/* What is mapped in [@from, @from + @len) is mapped at @to instead, where nothing is left of what
+ * was there: with its pages that were touched, and what is known of the others; @as of its mappings
+ * says which source they have from now on. The two do not overlap. 0 or -ENOMEM. */
+int value_memory_remap(struct value_memory *mem, uint64_t from, uint64_t to, uint64_t len,
+		       uint32_t (*as)(uint32_t source));
 /* Changes the protection of what is mapped there and nothing else. @maybe: of any part of it that
  * may be so or not, so all that was allowed stays allowed. 0 or -ENOMEM. */
 int value_memory_protect(struct value_memory *mem, uint64_t start, uint64_t end, uint32_t prot,

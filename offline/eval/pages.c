@@ -166,27 +166,47 @@ void **value_page_slot(struct value_memory *mem, uint64_t addr)
 	return leaf ? slot_of(leaf, index_at(addr, LEVELS - 1)) : NULL;
 }
 
-int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end)
+/* The first page at or behind @addr that there is, before @end; @end: none. */
+static uint64_t next_page(const struct value_memory *mem, uint64_t addr, uint64_t end)
 {
-	for (uint64_t addr = start; addr < end;) {
+	while (addr < end) {
 		const struct value_node *node = mem->root;
 		int level = 0;
 		for (; node && level < LEVELS - 1; level++)
 			node = node->child[index_at(addr, level)];
-		if (!node) { /* nothing below a node of this level */
-			uint64_t span = (uint64_t)1 << (12 + 9 * (LEVELS - level));
-			addr = (addr & ~(span - 1)) + span;
-			continue;
-		}
+		if (node && node->child[index_at(addr, LEVELS - 1)])
+			return addr;
+		/* Nothing below a node of this level. */
+		uint64_t span = node ? VALUE_PAGE : (uint64_t)1 << (12 + 9 * (LEVELS - level));
+		addr = (addr & ~(span - 1)) + span;
+	}
+	return end;
+}
+
+int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end)
+{
+	for (uint64_t addr = start; (addr = next_page(mem, addr, end)) < end; addr += VALUE_PAGE) {
+		struct value_node *leaf = own_leaf(mem, addr);
 		unsigned i = index_at(addr, LEVELS - 1);
-		if (node->child[i]) {
-			struct value_node *leaf = own_leaf(mem, addr);
-			if (!leaf)
-				return -ENOMEM;
-			value_page_put(mem, leaf->child[i]);
-			leaf->child[i] = NULL;
-		}
-		addr += VALUE_PAGE;
+		if (!leaf)
+			return -ENOMEM;
+		value_page_put(mem, leaf->child[i]);
+		leaf->child[i] = NULL;
+	}
+	return 0;
+}
+
+int value_pages_move(struct value_memory *mem, uint64_t from, uint64_t to, uint64_t len)
+{
+	const uint64_t end = from + len;
+	for (uint64_t addr = from; (addr = next_page(mem, addr, end)) < end; addr += VALUE_PAGE) {
+		void **slot = value_page_slot(mem, to + (addr - from));
+		struct value_node *leaf = slot ? own_leaf(mem, addr) : NULL;
+		unsigned i = index_at(addr, LEVELS - 1);
+		if (!leaf)
+			return -ENOMEM;
+		*slot = leaf->child[i];
+		leaf->child[i] = NULL;
 	}
 	return 0;
 }

@@ -36,6 +36,9 @@ struct value_page *value_page_in(const struct value_node *root, uint64_t addr);
 void **value_page_slot(struct value_memory *mem, uint64_t addr);
 /* Gives up the pages in [@start, @end). 0 or -ENOMEM: some are there still. */
 int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end);
+/* Gives the pages in [@from, @from + @len) the addresses from @to on, where there are none. 0 or
+ * -ENOMEM: some are not moved. */
+int value_pages_move(struct value_memory *mem, uint64_t from, uint64_t to, uint64_t len);
 /* Of the pages of @now those that @then does not share, and (NULL) those that it has alone. */
 void value_pages_changed(const struct value_node *now, const struct value_node *then,
 			 value_changed_fn *fn, void *ctx);

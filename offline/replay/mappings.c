@@ -5,7 +5,6 @@
 #include "offline/replay/replay_impl.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 static uint64_t page_up(uint64_t n)
@@ -54,37 +53,64 @@ static struct value_region left_by_move(const struct value_region *was, const st
 	return left;
 }
 
-/* mremap(): what was there lies elsewhere now; what is new of it is as its mapping goes on. */
-static int move(struct value_memory *mem, const struct capture *c)
+static uint32_t without_start(uint32_t source)
 {
-	size_t old = page_up(c->map_old_len), len = page_up(c->map_len);
-	size_t kept = old < len ? old : len;
-	const struct value_region *was = value_memory_region(mem, c->map_old);
-	struct value_region region = {.prot = VALUE_READ | VALUE_WRITE, .source = SOURCE_UNKNOWN};
+	return source & ~SOURCE_START;
+}
+
+static uint32_t unknown_start(uint32_t source)
+{
+	return source & SOURCE_START ? SOURCE_UNKNOWN : source;
+}
+
+/* Pages that stood there at the start are found by their address: they are touched before that is
+ * another one. */
+static int touch_start(struct value_run *run, uint64_t from, uint64_t end)
+{
+	const struct captures *captures = run->replay->captures;
+	struct value_memory *mem = &run->memory;
+	for (uint64_t addr = from; (addr = captures_page_from(captures, addr)) < end;
+	     addr += VALUE_PAGE) {
+		const struct value_region *at = value_memory_region(mem, addr);
+		if (at && at->source & SOURCE_START && !value_memory_lookup(mem, addr, false) &&
+		    mem->exhausted)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* mremap(): what was there lies elsewhere now; what is new of it is as its mapping goes on. */
+static int move(struct value_run *run, const struct capture *c)
+{
+	struct value_memory *mem = &run->memory;
+	const size_t old = page_up(c->map_old_len), len = page_up(c->map_len);
+	const size_t kept = old < len ? old : len;
+	const uint64_t from = c->map_old, to = c->map_addr;
+	const struct value_region *was = value_memory_region(mem, from);
+	struct value_region more = {.prot = VALUE_READ | VALUE_WRITE, .source = SOURCE_UNKNOWN};
 	if (was) {
-		region = *was;
-		region.off += c->map_old - was->start;
-		region.source &= ~SOURCE_START;
+		more = *was;
+		more.off += from - was->start + kept;
+		more.source &= ~SOURCE_START;
 	}
-	region.start = c->map_addr;
-	region.end = c->map_addr + len;
-	uint8_t *bytes = malloc(kept ? kept : 1), *quality = malloc(kept ? kept : 1);
-	int err = bytes && quality ? 0 : -ENOMEM;
-	bool read = !err && !value_memory_read(mem, c->map_old, bytes, kept, NULL) &&
-		    !value_memory_read_qualities(mem, c->map_old, quality, kept);
-	const struct value_region left = left_by_move(was, c, c->map_old + old);
-	if (!err && old)
-		err = left.end ? value_memory_map(mem, &left)
-			       : value_memory_unmap(mem, c->map_old, c->map_old + old);
-	err = err ? err : value_memory_map(mem, &region);
-	if (!err && kept && read) {
-		value_memory_write(mem, c->map_addr, bytes, kept, VALUE_EXACT);
-		value_memory_write_qualities(mem, c->map_addr, quality, kept);
-	} else if (!err && kept) {
-		value_memory_set_quality(mem, c->map_addr, kept, VALUE_UNKNOWN);
+	more.start = to + kept;
+	more.end = to + len;
+	const struct value_region left = left_by_move(was, c, from + old);
+	int err = 0;
+	if (from != to && kept) {
+		err = touch_start(run, from, from + kept);
+		err = err ? err
+			  : value_memory_remap(mem, from, to, kept,
+					       captures_page_lost(run->replay->captures)
+						       ? unknown_start
+						       : without_start);
 	}
-	free(bytes);
-	free(quality);
+	if (!err && old > kept)
+		err = value_memory_unmap(mem, from + kept, from + old);
+	if (!err && len > kept)
+		err = value_memory_map(mem, &more);
+	if (!err && left.end)
+		err = value_memory_map(mem, &left);
 	return err;
 }
 
@@ -175,7 +201,7 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 		return 0;
 	}
 	case MAP_MOVED:
-		return move(mem, c);
+		return move(run, c);
 	default:
 		return 0;
 	}

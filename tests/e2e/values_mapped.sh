@@ -316,6 +316,38 @@ claim 'memory is what they have left' same printed \
 	<("$PUGMARK" values holed note 2>>err | sed -nE 's/^1 [0-9]+ (note\([^)]*\)).*/\1/p')
 claim 'and all of it is known' \
 	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values holed)
+# A large block of which little was touched is moved: the replay takes what was touched.
+cat >sparse.c <<'C'
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <stdio.h>
+#include <unistd.h>
+#define GIB (1L << 30)
+__attribute__((noinline)) void note(int what, int a, int b)
+{
+	char line[99];
+	write(1, line, snprintf(line, sizeof(line), "note(what=%d, a=%d, b=%d)\n", what, a, b));
+}
+int main(void)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	char *p = mmap(0, 8 * GIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+	mmap(p + 8 * GIB, 4096, PROT_READ, flags, -1, 0); /* it cannot grow where it is */
+	p[5 * GIB] = 7;
+	p = mremap(p, 8 * GIB, 12 * GIB, MREMAP_MAYMOVE);
+	note(1, p[5 * GIB], p[6 * GIB]);
+	p[11 * GIB] = 8;
+	p = mremap(p, 12 * GIB, 10 * GIB, MREMAP_MAYMOVE);
+	p = mremap(p, 10 * GIB, 12 * GIB, MREMAP_MAYMOVE);
+	note(2, p[5 * GIB], p[11 * GIB]);
+	return 0;
+}
+C
+$cc -O1 -g -w -o sparse sparse.c
+"$PUGMARK" record -q --level values -o moved -- ./sparse >printed 2>err
+claim 'a large block is moved' grep -q 'what=2' printed
+claim 'and is known where it is then, in little memory' same printed \
+	<(ulimit -v 6000000; "$PUGMARK" values moved note 2>>err | sed -nE 's/^1 [0-9]+ (note\([^)]*\)).*/\1/p')
 cat >waits.c <<'C'
 #include <signal.h>
 #include <sys/time.h>

@@ -281,6 +281,44 @@ static void doubt_makes_nothing_known(void **state)
 	value_memory_deinit(&mem);
 }
 
+static uint32_t same_source(uint32_t source)
+{
+	return source;
+}
+
+/* As large as it is, it has the pages that were touched; what is known of the others goes along. */
+static void what_is_moved_is_what_it_was(void **state)
+{
+	const uint64_t len = (uint64_t)8 << 30, from = (uint64_t)1 << 40, to = (uint64_t)1 << 44;
+	const struct value_region region = {.start = from, .end = from + len, .prot = 3};
+	const uint64_t far = len - 2 * VALUE_PAGE;
+	struct value_memory mem;
+	uint8_t byte = 0;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(&mem, &region), 0);
+	value_memory_assume_all(&mem);
+	assert_int_equal(value_memory_write(&mem, from + far, "ab", 2, VALUE_EXACT), 0);
+	assert_int_equal(value_memory_set_quality(&mem, from + far + 1, 1, VALUE_UNKNOWN), 0);
+	struct value_snapshot before = value_memory_snapshot(&mem);
+	assert_int_equal(value_memory_remap(&mem, from, from + VALUE_PAGE, len, same_source),
+			 -EINVAL);
+	assert_int_equal(value_memory_remap(&mem, from, to, len, same_source), 0);
+	assert_int_equal(value_memory_read(&mem, from + far, &byte, 1, NULL), -EFAULT);
+	assert_int_equal(value_memory_read(&mem, to + far, &byte, 1, NULL), 0);
+	assert_int_equal(byte, 'a');
+	assert_int_equal(quality_at(&mem, to + far), VALUE_EXACT);
+	assert_int_equal(quality_at(&mem, to + far + 1), VALUE_UNKNOWN);
+	assert_int_equal(quality_at(&mem, to), VALUE_ASSUMED);
+	assert_true(mem.pages_held < 10);
+	value_memory_restore(&mem, &before);
+	assert_int_equal(value_memory_read(&mem, to + far, &byte, 1, NULL), -EFAULT);
+	assert_int_equal(value_memory_read(&mem, from + far, &byte, 1, NULL), 0);
+	assert_int_equal(byte, 'a');
+	value_memory_forget(&mem, &before);
+	value_memory_deinit(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +329,7 @@ int main(void)
 		cmocka_unit_test(what_is_changed_goes_on_behind_a_hole),
 		cmocka_unit_test(what_may_be_protected_may_be_written),
 		cmocka_unit_test(doubt_makes_nothing_known),
+		cmocka_unit_test(what_is_moved_is_what_it_was),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
