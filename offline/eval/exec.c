@@ -170,36 +170,6 @@ static uint64_t op_address(const struct value_machine *m, const struct value_op 
 	return m->state.gpr[op->base] + (m->state.gpr[op->index] << op->shift) + (uint64_t)op->disp;
 }
 
-/* A stub reads MXCSR with all exceptions masked, because a signal would be the evaluator's own. One
- * that is not, and would have come, shows in the flags that are raised: then there are no
- * semantics, and false is returned. Of an underflow no flag may tell, if the result is not rounded.
- */
-static bool run_masked(struct value_machine *m, const struct value_stub_use *use)
-{
-	enum { FLAGS = 0x3f, MASKS = FLAGS << 7, UNDERFLOW = 1 << 11 };
-	struct value_state *s = &m->state;
-	const uint32_t unmasked = ~s->mxcsr & MASKS;
-	if (!use->mxcsr || !unmasked) {
-		s->mxcsr_run = s->mxcsr;
-		use->fn(s, m->buffer);
-		if (use->mxcsr)
-			s->mxcsr = s->mxcsr_run;
-		return true;
-	}
-	if (unmasked & UNDERFLOW)
-		return false;
-	const struct value_state was = *s;
-	s->mxcsr_run = (s->mxcsr & ~FLAGS) | MASKS;
-	use->fn(s, m->buffer);
-	const uint32_t raised = s->mxcsr_run & FLAGS;
-	if (raised << 7 & unmasked) {
-		*s = was;
-		return false;
-	}
-	s->mxcsr |= raised;
-	return true;
-}
-
 static bool run_stub(struct value_machine *m, const struct value_op *op)
 {
 	const struct value_stub_use *use = (const void *)(uintptr_t)op->next;
@@ -213,15 +183,13 @@ static bool run_stub(struct value_machine *m, const struct value_op *op)
 		return false;
 	if (use->mxcsr && s->mxcsr & ~VALUE_MXCSR_BITS)
 		return false;
-	if (use->x87 && (s->fx[0] & 0x3f) != 0x3f)
-		return false;
 	if (use->points && !m->loose) /* not all that it stores is known */
 		return false;
 	for (unsigned rows = use->tops & s->no_tops; rows; rows &= rows - 1)
 		memset(s->vec[VALUE_TOPS + __builtin_ctz(rows)], 0, VALUE_ROW);
 	if (use->x87) /* the stub loads MXCSR from there, whatever somebody has put there */
 		memcpy(s->fx + VALUE_FX_MXCSR, &s->mxcsr_host, sizeof(s->mxcsr_host));
-	if (!run_masked(m, use))
+	if (!value_run_masked(m, use))
 		return false;
 	if (use->x87)
 		memset(s->fx + 6, 0, 18); /* opcode, instruction and data pointer are the stub's */

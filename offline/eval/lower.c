@@ -5,6 +5,42 @@
 
 #include <string.h>
 
+static bool controls_x87(uint16_t mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_FLDCW:
+	case ZYDIS_MNEMONIC_FNSTCW:
+	case ZYDIS_MNEMONIC_FLDENV:
+	case ZYDIS_MNEMONIC_FNSTENV:
+	case ZYDIS_MNEMONIC_FRSTOR:
+	case ZYDIS_MNEMONIC_FNSAVE:
+	case ZYDIS_MNEMONIC_FNINIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Not a conversion to half precision, which may be tiny whatever MXCSR says, nor an approximation,
+ * which is flushed but raises nothing. */
+static bool flushes(uint16_t mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_VCVTPS2PH:
+	case ZYDIS_MNEMONIC_VRCP14PS:
+	case ZYDIS_MNEMONIC_VRCP14PD:
+	case ZYDIS_MNEMONIC_VRCP14SS:
+	case ZYDIS_MNEMONIC_VRCP14SD:
+	case ZYDIS_MNEMONIC_VRSQRT14PS:
+	case ZYDIS_MNEMONIC_VRSQRT14PD:
+	case ZYDIS_MNEMONIC_VRSQRT14SS:
+	case ZYDIS_MNEMONIC_VRSQRT14SD:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static void stub(struct lowering *l)
 {
 	value_stub_fn *fn = value_stub(l->m->stubs, l->zi, l->ops, l->bytes);
@@ -25,6 +61,8 @@ static void stub(struct lowering *l)
 	use->x87 |= l->zi->meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
 		    l->zi->meta.isa_ext == ZYDIS_ISA_EXT_MMX;
 	use->points = value_insn_points(insn);
+	use->controls = controls_x87(insn->mnemonic);
+	use->flushes = flushes(insn->mnemonic);
 	if (insn->n_mem) {
 		use->len = insn->mem[0].len;
 		use->load = true; /* also what is only written: perhaps not all of it */

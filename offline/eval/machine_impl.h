@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* machine_impl.h: what the files of the evaluator share. machine.c owns the tables; places.c says
  * where it may run and has to stop; lower.c turns an instruction into operations; translate.c makes
- * blocks; exec.c runs them, and exec_trace.c tells of them; slow.c runs one instruction whose
- * inputs are not all exact, worth.c what that makes of each byte, and known.c keeps how well
- * registers are known. */
+ * blocks; exec.c runs them, masked.c floating point, and exec_trace.c tells of them; slow.c runs
+ * one instruction whose inputs are not all exact, worth.c what that makes of each byte, and known.c
+ * keeps how well registers are known. */
 #ifndef OFFLINE_EVAL_MACHINE_IMPL_H
 #define OFFLINE_EVAL_MACHINE_IMPL_H
 
@@ -38,7 +38,13 @@ struct value_stub_use {
 	uint16_t len;  /* of the memory operand, 0: none */
 	uint16_t tops; /* rows of value_state.vec that it reads or writes: bits as in no_tops */
 	bool load, store, mxcsr, x87, points;
+	bool controls; /* x87: it saves, loads or sets the control word, and computes nothing */
+	bool flushes;  /* SSE: of all that is tiny zeros, where MXCSR asks for that */
 };
+
+/* Executes a stub of which all that is to be read is in m->state and m->buffer (masked.c). False:
+ * it has no semantics with these inputs. */
+bool value_run_masked(struct value_machine *m, const struct value_stub_use *use);
 
 enum {
 #define OP(name, ...) OP_##name,
