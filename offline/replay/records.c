@@ -73,12 +73,28 @@ void value_run_registers(struct value_run *run, const struct capture *c)
 	}
 }
 
+/* These bytes were written, perhaps, and could not be read. What the task may not write, nothing
+ * has been written to: no page of it had been touched. */
+static int forget_unread(struct value_run *run, uint64_t addr, uint64_t len)
+{
+	for (uint64_t end = addr + len, next; addr < end; addr = next) {
+		const struct value_region *r = value_memory_region(&run->memory, addr);
+		next = r ? r->end : (addr | (VALUE_PAGE - 1)) + 1;
+		next = next - addr < end - addr ? next : end;
+		if (!r || !(r->prot & (VALUE_WRITE | VALUE_SHARED)))
+			continue;
+		int err = value_memory_set_quality(&run->memory, addr, next - addr, VALUE_UNKNOWN);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int value_run_ranges(struct value_run *run, const struct capture *c)
 {
 	for (uint32_t i = 0; i < c->n_ranges; i++) {
 		const struct capture_range *r = &c->ranges[i];
-		int err = r->unread ? value_memory_set_quality(&run->memory, r->addr, r->len,
-							       VALUE_UNKNOWN)
+		int err = r->unread ? forget_unread(run, r->addr, r->len)
 				    : value_memory_write(&run->memory, r->addr, r->bytes, r->len,
 							 VALUE_EXACT);
 		/* The kernel may have written where nothing of ours ever looks. */

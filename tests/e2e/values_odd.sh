@@ -10,8 +10,8 @@ needs_recording
 needs cc
 work_in_own_folder
 
-sees() { # NAME WORDS: records ./NAME; each line "K V" that it prints is note(k=K, v=V), known and unmarked
-	"$PUGMARK" record -q --level values -o "$1.rec" -- ./"$1" >printed 2>err
+sees() { # NAME WORDS OPTION...: records ./NAME; each line "K V" that it prints is note(k=K, v=V), known and unmarked
+	"$PUGMARK" record -q --level values "${@:3}" -o "$1.rec" -- ./"$1" >printed 2>err
 	"$PUGMARK" values "$1.rec" note >got
 	sed -nE 's/.*note\(k=([0-9]+), v=([0-9]+)\)$/\1 \2/p' got >known
 	claim "$2" test -s printed
@@ -221,6 +221,47 @@ int main(void)
 C
 sees unmasked 'exceptions of SSE that are not masked'
 claim 'to its end' grep -q 'up to its end' <("$PUGMARK" values handlers.rec)
+
+# The same of x87, where a signal comes with the instruction behind; none of these raises one.
+build unmasked_x87 -w -lm <<'C'
+#include <fenv.h>
+static volatile long double one = 1, three = 3, result;
+int main(void)
+{
+	feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
+	result = one / three;
+	note(1, (unsigned long)(result * 1000000));
+	note(2, (unsigned long)fegetexcept());
+	fesetround(FE_UPWARD);
+	note(3, (unsigned long)(result * 3000000));
+	note(4, (unsigned long)llrintl(result * 10));
+	return 0;
+}
+C
+sees unmasked_x87 'exceptions of x87 that are not masked'
+
+# A function of a library returns text that nothing has read yet, so that its page is not there when the
+# call is over, and nobody can say what was written. It may only be read.
+cat >texts.c <<'C'
+static const char texts[64][4096] = {[40] = "of a page that is touched last", [63] = "end"};
+const char *text_of(int k) { return texts[k]; }
+C
+cc -shared -fPIC -O1 -o libtexts.so texts.c
+echo 'text_of output result:string' >rows
+build untouched -L. -ltexts -Wl,-rpath,"$PWD" <<'C'
+const char *text_of(int k);
+int main(int argc, char **argv)
+{
+	unsigned long sum = 0;
+	const char *c = text_of(39 + argc);
+	asm volatile("nop"); /* watched, as it comes before the first reading */
+	for (; *c; c++)
+		sum = sum * 31 + *c;
+	note(1, sum);
+	return 0;
+}
+C
+sees untouched 'text of a library that is read first behind the call that it came from' --imports rows
 
 # What a handler is told is in a frame that the kernel writes: siginfo and ucontext, on a stack of its own
 # beside which lies what the program has written; the handler calls before it moves anything.
