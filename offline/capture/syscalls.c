@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <linux/fs.h>
 #include <linux/futex.h>
-#include <linux/perf_event.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -64,8 +63,7 @@ static bool is_told_request(uint32_t request)
 		FIOASYNC, FIOCLEX, FIONCLEX, FIGETBSZ, FIOQSIZE, FICLONE, FICLONERANGE,
 		FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, BLKGETSIZE, BLKGETSIZE64, BLKSSZGET, SIOCGIFNAME,
 		SIOCGIFINDEX, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFBRDADDR,
-		SIOCGIFHWADDR, SIOCGIFMTU, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
-		PERF_EVENT_IOC_RESET
+		SIOCGIFHWADDR, SIOCGIFMTU
 	};
 	/* clang-format on */
 

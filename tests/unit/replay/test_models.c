@@ -305,9 +305,9 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_looking), cmocka_unit_test(test_moving),
-		cmocka_unit_test(test_doubles), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_given_back),	cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_looking),	   cmocka_unit_test(test_moving),
+		cmocka_unit_test(test_doubles),	   cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_given_back), cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -95,8 +95,7 @@ static int check_task(struct value_replay *replay, uint32_t task, const struct v
 	if (stop == VALUE_REPLAY_END && !out->complete)
 		snprintf(out->gap, sizeof(out->gap),
 			 "after %" PRIu64 " instructions: what was captured ends there, before the "
-					  "recorder did, or a part of "
-			 "it is missing",
+			 "recorder did, or a part of it is missing",
 			 out->instructions);
 	if (stop == VALUE_REPLAY_GAP) {
 		const struct value_gap *gap = value_run_gap(run);
