@@ -8,9 +8,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { BATCH = 512 };
+
+/* What a thread knew to be open when the line went on elsewhere. */
+struct known_frames {
+	uint32_t task;
+	uint64_t at; /* behind the last event of its piece */
+	struct line_frames frames;
+};
 
 struct line_reader {
 	const struct lines *lines;
@@ -20,6 +28,8 @@ struct line_reader {
 	uint32_t task;	     /* that the last piece was of */
 	bool any, lost;	     /* there was one; it ended in a gap */
 	struct line_frames open;
+	struct line_frames own;		/* that the piece's thread knows to be open */
+	VEC(struct known_frames) known; /* of other threads that have had the line */
 	VEC(struct pugmark_trace_event) out;
 };
 
@@ -39,6 +49,10 @@ void line_reader_free(struct line_reader *r)
 {
 	if (!r)
 		return;
+	for (uint32_t i = 0; i < r->known.n; i++)
+		VEC_FREE(&r->known.at[i].frames);
+	VEC_FREE(&r->known);
+	VEC_FREE(&r->own);
 	VEC_FREE(&r->open);
 	VEC_FREE(&r->out);
 	free(r);
@@ -69,13 +83,57 @@ static bool emit_frame(struct line_reader *r, const struct piece *p, uint8_t kin
 		    });
 }
 
+static struct known_frames *known_of(struct line_reader *r, uint32_t task)
+{
+	for (uint32_t i = 0; i < r->known.n; i++)
+		if (r->known.at[i].task == task)
+			return &r->known.at[i];
+	if (!VEC_PUSH(&r->known, (struct known_frames){.task = task}))
+		return NULL;
+	return &r->known.at[r->known.n - 1];
+}
+
+/* From what the thread of the last piece, which ends at event @end, knows to what that of @p does
+ * when it begins. */
+static bool change_thread(struct line_reader *r, const struct piece *p, uint64_t end)
+{
+	struct known_frames *last = r->any ? known_of(r, r->task) : NULL;
+	if (r->any && !last)
+		return false;
+	if (last) {
+		const struct line_frames unused = last->frames;
+		last->frames = r->own;
+		last->at = end;
+		r->own = unused;
+	}
+	r->own.n = 0;
+	if (p->goes_on) {
+		struct known_frames *then = known_of(r, p->task);
+		if (!then)
+			return false;
+		const struct line_frames unused = r->own;
+		if (then->at == p->first) {
+			r->own = then->frames;
+			then->frames = unused;
+		}
+		return true;
+	}
+	if (!VEC_RESERVE(&r->own, p->n_frames))
+		return false;
+	if (p->n_frames)
+		memcpy(r->own.at, r->lines->frames.at + p->first_frame,
+		       p->n_frames * sizeof(*r->own.at));
+	r->own.n = p->n_frames;
+	return true;
+}
+
 /* Brings the line to where the piece begins. */
 static bool join(struct line_reader *r, const struct piece *p)
 {
-	const struct line_frame *stack = r->lines->frames.at + p->first_frame;
-	uint32_t base, common = line_frames_match(&r->open, stack, p->n_frames, &base);
+	const struct line_frame *stack = r->own.at;
+	uint32_t base, n = r->own.n, common = line_frames_match(&r->open, stack, n, &base);
 	bool room = true;
-	if (r->any && !r->lost && !common && (p->n_frames || r->open.n)) {
+	if (r->any && !r->lost && !common && (n || r->open.n)) {
 		room = emit(r, p,
 			    (struct pugmark_trace_event){.kind = PUGMARK_TRACE_GAP,
 							 .cause = PUGMARK_CAUSE_SWITCH,
@@ -87,7 +145,7 @@ static bool join(struct line_reader *r, const struct piece *p)
 	for (; r->open.n > base + common && room; r->open.n--)
 		room = r->lost || emit_frame(r, p, PUGMARK_TRACE_RET, PUGMARK_CAUSE_NONE,
 					     &r->open.at[r->open.n - 1], r->open.n);
-	for (uint32_t i = common; i < p->n_frames && room; i++)
+	for (uint32_t i = common; i < n && room; i++)
 		room = emit_frame(r, p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, &stack[i],
 				  base + i) &&
 		       VEC_PUSH(&r->open, stack[i]);
@@ -102,6 +160,7 @@ static bool begin_piece(struct line_reader *r)
 	bool room = true;
 	/* No other thread had it in between. */
 	bool same = p->goes_on && r->any && p->task == r->task && p->first == r->at;
+	uint64_t end = r->at;
 	r->at = p->first;
 	r->left = p->n;
 	if (same)
@@ -115,7 +174,7 @@ static bool begin_piece(struct line_reader *r)
 			(struct pugmark_trace_event){.kind = PUGMARK_TRACE_SWITCH,
 						     .addr = (uint32_t)r->lines->tasks[p->task].tid,
 						     .depth = r->open.n});
-	room = room && join(r, p);
+	room = room && change_thread(r, p, end) && join(r, p);
 	r->any = true;
 	r->task = p->task;
 	return room;
@@ -136,6 +195,8 @@ static int read_events(struct line_reader *r)
 	bool goroutine = r->any;
 	for (uint32_t i = from; i < r->out.n && goroutine; i++) {
 		struct pugmark_trace_event *e = &r->out.at[i];
+		if (!line_frames_follow(&r->own, e))
+			return -ENOMEM;
 		e->depth += r->base;
 		r->lost |= e->kind == PUGMARK_TRACE_GAP;
 		if (!line_frames_follow(&r->open, e))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* lines.c: cuts what threads did into pieces, and finds those of each goroutine. Where a piece
  * begins, the frames are kept that its thread knows to be open on that stack: from another
- * thread's stack that is what its first events report (PUGMARK_CAUSE_RESUMED).
+ * thread's stack that is what its first events report (PUGMARK_CAUSE_RESUMED). Where it goes on
+ * with what the thread had before, line_reader.c has them.
  * line_reader.c puts a line together. */
 #include "offline/trace/lines_impl.h"
 
@@ -90,7 +91,7 @@ static void end_piece(struct cutting *c)
 		c->failed |= !VEC_PUSH(&c->lines->pieces, c->piece);
 }
 
-static void begin_piece(struct cutting *c, uint64_t goroutine, uint64_t at_ns)
+static void begin_piece(struct cutting *c, uint64_t goroutine, uint64_t at_ns, bool goes_on)
 {
 	end_piece(c);
 	c->piece = (struct piece){
@@ -100,8 +101,9 @@ static void begin_piece(struct cutting *c, uint64_t goroutine, uint64_t at_ns)
 		.first = c->lines->n_events,
 		.first_frame = c->lines->frames.n,
 		.task = c->task,
+		.goes_on = goes_on,
 	};
-	for (uint32_t i = 0; goroutine && i < c->frames.n; i++)
+	for (uint32_t i = 0; goroutine && !goes_on && i < c->frames.n; i++)
 		put_frame(c, c->frames.at[i]);
 }
 
@@ -111,7 +113,7 @@ static void switch_to(struct cutting *c, const struct pugmark_trace_event *e)
 	if (!c->piece.goroutine && c->piece.n && e->target)
 		store(c, e);
 	go_on_at(c, e->func);
-	begin_piece(c, e->target, e->to_ns);
+	begin_piece(c, e->target, e->to_ns, false);
 	if (!e->target)
 		store(c, e);
 }
@@ -123,7 +125,7 @@ static void gap(struct cutting *c, const struct pugmark_trace_event *e)
 	store(c, e);
 	if (!was_known)
 		return;
-	begin_piece(c, 0, e->to_ns);
+	begin_piece(c, 0, e->to_ns, false);
 	store(c, &(struct pugmark_trace_event){
 			 .kind = PUGMARK_TRACE_SWITCH,
 			 .from_ns = e->from_ns,
@@ -146,10 +148,8 @@ static void cut(struct cutting *c, const struct pugmark_trace_event *e)
 	}
 	/* The thread may have come back, having gone to no other goroutine, and another thread may
 	 * have had this one meanwhile. Where none had, the two pieces are told as one. */
-	if (e->numbered && c->piece.goroutine && c->piece.n) {
-		begin_piece(c, c->piece.goroutine, e->to_ns);
-		c->piece.goes_on = true;
-	}
+	if (e->numbered && c->piece.goroutine && c->piece.n)
+		begin_piece(c, c->piece.goroutine, e->to_ns, true);
 	c->failed |= !line_frames_follow(&c->frames, e);
 	if (c->piece.goroutine && !c->piece.n && !c->piece.goes_on &&
 	    e->kind == PUGMARK_TRACE_ENTER && e->cause == PUGMARK_CAUSE_RESUMED)
@@ -165,7 +165,7 @@ int lines_add_task(struct lines *l, uint32_t task, struct cutting **out)
 		return -ENOMEM;
 	c->lines = l;
 	c->task = task;
-	begin_piece(c, 0, 0);
+	begin_piece(c, 0, 0, false);
 	*out = c;
 	return 0;
 }

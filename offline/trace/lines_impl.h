@@ -15,7 +15,8 @@ struct piece {
 	uint64_t first, n; /* its events in the file */
 	uint32_t task;
 	bool goes_on; /* its thread had the goroutine before, and perhaps meanwhile */
-	/* What the thread knows to be open when it begins, in lines.frames: outermost first. */
+	/* What the thread knows to be open when it begins, in lines.frames: outermost first. None
+	 * of a piece that goes on: it is what was open behind the thread's piece before. */
 	uint32_t first_frame, n_frames;
 };
 
