@@ -170,16 +170,52 @@ static uint64_t op_address(const struct value_machine *m, const struct value_op 
 	return m->state.gpr[op->base] + (m->state.gpr[op->index] << op->shift) + (uint64_t)op->disp;
 }
 
+/* Of memory that is not there as a whole, the lanes that a mask names. All are looked at before one
+ * is written. */
+static bool has_lane(const struct value_machine *m, const struct value_stub_use *use, unsigned i)
+{
+	uint64_t mask;
+	memcpy(&mask, &m->state.vec[VALUE_MASKS + use->mask / 4][use->mask % 4 * 8], sizeof(mask));
+	return mask >> i & 1;
+}
+
+static bool load_lanes(struct value_machine *m, const struct value_stub_use *use, uint64_t addr)
+{
+	if (!use->mask)
+		return false;
+	memset(m->buffer, 0, use->len);
+	for (unsigned i = 0, at = 0; at < use->len; i++, at += use->lane) {
+		if (!has_lane(m, use, i))
+			continue;
+		if (!slow_load(m, addr + at, m->buffer + at, use->lane))
+			return false;
+		if (use->store &&
+		    (!value_memory_lookup(m->memory, addr + at, true) ||
+		     !value_memory_lookup(m->memory, addr + at + use->lane - 1, true)))
+			return false;
+	}
+	return true;
+}
+
+static bool store_lanes(struct value_machine *m, const struct value_stub_use *use, uint64_t addr)
+{
+	bool fine = true;
+	for (unsigned i = 0, at = 0; at < use->len; i++, at += use->lane)
+		if (has_lane(m, use, i))
+			fine &= slow_store(m, addr + at, m->buffer + at, use->lane);
+	return fine;
+}
+
 static bool run_stub(struct value_machine *m, const struct value_op *op)
 {
 	const struct value_stub_use *use = (const void *)(uintptr_t)op->next;
 	struct value_state *s = &m->state;
 	uint64_t addr = op_address(m, op);
-	if (use->len && !slow_load(m, addr, m->buffer, use->len))
-		return false;
-	if (use->store && !value_memory_lookup(m->memory, addr, true))
-		return false;
-	if (use->store && !value_memory_lookup(m->memory, addr + use->len - 1, true))
+	bool whole = !use->len || slow_load(m, addr, m->buffer, use->len);
+	if (whole && use->store)
+		whole = value_memory_lookup(m->memory, addr, true) &&
+			value_memory_lookup(m->memory, addr + use->len - 1, true);
+	if (!whole && !load_lanes(m, use, addr))
 		return false;
 	if (use->mxcsr && s->mxcsr & ~VALUE_MXCSR_BITS)
 		return false;
@@ -193,7 +229,8 @@ static bool run_stub(struct value_machine *m, const struct value_op *op)
 		return false;
 	if (use->x87)
 		memset(s->fx + 6, 0, 18); /* opcode, instruction and data pointer are the stub's */
-	return !use->store || slow_store(m, addr, m->buffer, use->len);
+	return !use->store ||
+	       (whole ? slow_store(m, addr, m->buffer, use->len) : store_lanes(m, use, addr));
 }
 
 /* bt and its like, of a bit of memory whose number is in a register. */

@@ -40,6 +40,9 @@ struct value_stub_use {
 	bool load, store, mxcsr, x87, points;
 	bool controls; /* x87: it saves, loads or sets the control word, and computes nothing */
 	bool flushes;  /* SSE: of all that is tiny zeros, where MXCSR asks for that */
+	/* AVX-512: the mask register that says which lanes of memory are touched, 0: all, and the
+	 * bytes of each. */
+	uint8_t mask, lane;
 };
 
 /* Executes a stub of which all that is to be read is in m->state and m->buffer (masked.c). False:
