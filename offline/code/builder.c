@@ -72,6 +72,14 @@ bool builder_jump_calls(const struct builder *b, uint32_t insn)
 	       !is_described(b, insn_addr(b, insn)) && !held_by_data(b, next);
 }
 
+bool builder_calls_register(const struct builder *b, uint64_t addr, uint8_t *reg)
+{
+	enum { CALL_BYTES = 5 };
+	const struct elf_code *code = builder_code_at(b, addr);
+	return code && code->end - addr >= CALL_BYTES &&
+	       decode_calls_register(code->bytes + (addr - code->addr), addr - code->addr, reg);
+}
+
 uint64_t builder_insn_target(const struct builder *b, uint32_t insn)
 {
 	return decode_target(&b->insns.at[insn], builder_insn_bytes(b, insn), insn_addr(b, insn));

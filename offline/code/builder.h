@@ -160,6 +160,9 @@ const uint8_t *builder_insn_bytes(const struct builder *b, uint32_t insn);
  * where the word makes what is jumped to return: so contexts begin (`push %rbp; jmp *%rbx`). Only
  * in code that no FDE describes: compilers push before a jump that goes by a table. */
 bool builder_jump_calls(const struct builder *b, uint32_t insn);
+/* Whether the instruction at @addr calls the register *@reg by a retpoline that stands in the same
+ * function (decode_calls_register()). */
+bool builder_calls_register(const struct builder *b, uint64_t addr, uint8_t *reg);
 /* Where a direct call or jump goes. */
 uint64_t builder_insn_target(const struct builder *b, uint32_t insn);
 /* The part that holds @addr, or PUGMARK_NONE. */
@@ -189,6 +192,8 @@ uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde);
 
 /* sweep.c: decodes every FDE from end to end; fills insns, starts, rows, taken, data_refs. */
 int sweep_code(struct builder *b);
+/* thunk_rows.c: corrects CFA rows that begin within a retpoline; once those of FDEs are there. */
+int thunk_rows_correct(struct builder *b);
 /* Notes the addresses that an instruction names. */
 int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
 /* Adds instructions, in any order, of which none is there yet and no two are at one place. */

@@ -358,6 +358,7 @@ static int end_block(struct ending *e)
 {
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
 	const struct pugmark_insn *last = &e->b->insns.at[e->insn];
+	uint8_t reg;
 	int err;
 	if (insn_leaves(last) && stack_switch_is_final(e->b, e->func, block->insn, e->insn)) {
 		block->end = PUGMARK_END_TRAP;
@@ -365,6 +366,8 @@ static int end_block(struct ending *e)
 	}
 	switch (last->kind) {
 	case PUGMARK_INSN_CALL:
+		if (builder_calls_register(e->b, e->addr, &reg))
+			return end_indirect_call(e);
 		err = add_direct_site(e, PUGMARK_SITE_CALL, builder_insn_target(e->b, e->insn), 0);
 		return err ? err : end_call(e);
 	case PUGMARK_INSN_CALL_IND:

@@ -116,6 +116,26 @@ static bool call_jumps(const uint8_t *bytes, size_t len_bytes)
 	       (left > 5 && decode_takes_return_off(to, 5) && to[5] == 0xc3);
 }
 
+bool decode_calls_register(const uint8_t *call, size_t before, uint8_t *reg)
+{
+	enum { CALL_BYTES = 5, JUMP_BYTES = 2, AROUND_MAX = 64 };
+	int32_t back, ahead;
+	if (call[0] != 0xe8)
+		return false;
+	memcpy(&back, call + 1, sizeof(back));
+	back += CALL_BYTES;
+	if (back >= 0 || back < -AROUND_MAX || before < (size_t)-back + JUMP_BYTES)
+		return false;
+	/* jmp call; inner: call outer; ...; outer: mov REG,(%rsp); ret; call: call inner */
+	const uint8_t *inner = call + back, *jump = inner - JUMP_BYTES;
+	if (jump[0] != 0xeb || jump[1] != -back || !call_jumps(inner, (size_t)-back))
+		return false;
+	memcpy(&ahead, inner + 1, sizeof(ahead));
+	const uint8_t *mov = inner + CALL_BYTES + ahead;
+	*reg = (uint8_t)((mov[2] >> 3 & 7) | (mov[0] & 4) << 1);
+	return mov[1] == 0x89;
+}
+
 bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len_bytes,
 		 uint64_t addr, struct pugmark_insn *insn, struct decoded_refs *refs)
 {

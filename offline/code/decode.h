@@ -32,6 +32,9 @@ bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len
 bool decode_jumps_by_return(const uint8_t *mov, const uint8_t *ret, size_t len_bytes);
 /* Whether the instruction @lea, of @len_bytes, takes a word off the stack, as a return address. */
 bool decode_takes_return_off(const uint8_t *lea, size_t len_bytes);
+/* Whether @call, which @before bytes of code lie in front of, goes to a retpoline that stands right
+ * in front of it and that a jump leads around: then it is a call of the register *@reg. */
+bool decode_calls_register(const uint8_t *call, size_t before, uint8_t *reg);
 /* Where the direct call or jump @insn (of any INSN_ kind with a relative operand) at @addr goes. */
 uint64_t decode_target(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
 /* The address of the memory operand of a PUGMARK_INSN_CALL_IND or PUGMARK_INSN_JMP_IND, where the

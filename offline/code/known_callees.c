@@ -80,6 +80,9 @@ static bool goes_by_pointer(const struct builder *b, const struct pugmark_block 
 {
 	uint32_t last = block->insn + block->n_insns - 1;
 	const struct pugmark_insn *insn = &b->insns.at[last];
+	uint8_t reg;
+	if (insn->kind == PUGMARK_INSN_CALL)
+		return builder_calls_register(b, insn_addr(b, last), &reg);
 	return (insn->kind == PUGMARK_INSN_CALL_IND || insn->kind == PUGMARK_INSN_JMP_IND) &&
 	       !decode_slot(insn, builder_insn_bytes(b, last), insn_addr(b, last));
 }
@@ -134,6 +137,9 @@ static int look_at(struct backslice *s, uint32_t block)
 		return -ENOMEM;
 	struct sem sem = *found;
 	uint64_t addr = 0;
+	uint8_t reg;
+	if (builder_calls_register(b, insn_addr(b, insn), &reg))
+		sem.src = reg;
 	if (sem.memory)
 		backslice_const_operand(s, &sem, place, &addr);
 	else if (sem.src != REG_NONE)

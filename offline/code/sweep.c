@@ -165,6 +165,8 @@ int sweep_code(struct builder *b)
 		if (!err)
 			err = add_rows(b, fdes[i].index);
 	}
+	if (!err)
+		err = thunk_rows_correct(b);
 	if (err)
 		return err;
 	ADDR_INDEX_MAKE(&b->row_index, b->rows.n, i, b->rows.at[i].addr);
@@ -178,7 +180,9 @@ int sweep_transfers(struct builder *b)
 	for (uint32_t i = 0; i < b->insns.n; i++) {
 		const struct pugmark_insn *insn = &b->insns.at[i];
 		bool jump = insn_is_direct_jump(insn);
-		if (!jump && insn->kind != PUGMARK_INSN_CALL)
+		uint8_t reg;
+		if (!jump && (insn->kind != PUGMARK_INSN_CALL ||
+			      builder_calls_register(b, insn_addr(b, i), &reg)))
 			continue;
 		uint64_t target = builder_insn_target(b, i);
 		if (!is_insn_start(b, target))

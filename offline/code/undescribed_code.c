@@ -129,10 +129,14 @@ static int push_targets(struct builder *b, struct undescribed *u, const struct p
 		     insn->kind != PUGMARK_INSN_RET && insn->kind != PUGMARK_INSN_TRAP;
 	if (insn->kind == PUGMARK_INSN_CALL || insn_is_direct_jump(insn))
 		u->stray |= !may_be_target(b, decode_target(insn, bytes, addr));
-	if (insn->kind == PUGMARK_INSN_CALL &&
+	uint8_t reg;
+	bool calls_register =
+		insn->kind == PUGMARK_INSN_CALL && builder_calls_register(b, addr, &reg);
+	if (insn->kind == PUGMARK_INSN_CALL && !calls_register &&
 	    add_start(b, u, decode_target(insn, bytes, addr), false))
 		return -ENOMEM;
-	if (insn_is_direct_jump(insn) && !VEC_PUSH(&u->stack, decode_target(insn, bytes, addr)))
+	if ((insn_is_direct_jump(insn) || calls_register) &&
+	    !VEC_PUSH(&u->stack, decode_target(insn, bytes, addr)))
 		return -ENOMEM;
 	if (falls && !VEC_PUSH(&u->stack, next))
 		return -ENOMEM;

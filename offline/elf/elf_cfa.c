@@ -34,6 +34,7 @@ struct run {
 	struct rule remembered[MAX_REMEMBERED];
 	uint32_t n_remembered;
 	uint64_t row_start, addr_end;
+	bool stated; /* the program says where the row begins what the CFA is: the same or not */
 	struct elf_cfa_row *rows;
 	uint32_t n_rows, max_rows;
 	struct pugmark_cfa last;
@@ -57,8 +58,8 @@ static bool end_row(struct run *run, uint64_t addr)
 	if (addr <= run->row_start)
 		return true;
 	struct pugmark_cfa cfa = public_rule(&run->now);
-	if (run->n_rows && run->last.reg == cfa.reg && run->last.offset == cfa.offset &&
-	    run->last.bp == cfa.bp) {
+	if (run->n_rows && !run->stated && run->last.reg == cfa.reg &&
+	    run->last.offset == cfa.offset && run->last.bp == cfa.bp) {
 		if (run->n_rows <= run->max_rows)
 			run->rows[run->n_rows - 1].end = addr;
 	} else {
@@ -68,6 +69,7 @@ static bool end_row(struct run *run, uint64_t addr)
 		run->last = cfa;
 	}
 	run->row_start = addr;
+	run->stated = false;
 	return addr < run->addr_end;
 }
 
@@ -187,10 +189,12 @@ static bool change_rule(struct run *run, struct elf_cursor *c, uint8_t op)
 		if (!run->n_remembered)
 			return false;
 		*now = run->remembered[--run->n_remembered];
+		run->stated = true;
 		return true;
 	case DW_CFA_def_cfa:
 		now->reg = elf_read_uleb(c);
 		now->offset = (int64_t)elf_read_uleb(c);
+		run->stated = true;
 		return true;
 	case DW_CFA_def_cfa_sf:
 		now->reg = elf_read_uleb(c);
@@ -204,6 +208,7 @@ static bool change_rule(struct run *run, struct elf_cursor *c, uint8_t op)
 	}
 	case DW_CFA_def_cfa_offset:
 		now->offset = (int64_t)elf_read_uleb(c);
+		run->stated = true;
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
 		set_offset_factored(run, elf_read_sleb(c));

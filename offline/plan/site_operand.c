@@ -3,6 +3,8 @@
  * of an indirect call or jump is decoded here, since few sites need one. */
 #include "offline/plan/site_operand.h"
 
+#include "offline/code/decode.h"
+
 #include <Zydis/Zydis.h>
 #include <errno.h>
 
@@ -26,8 +28,8 @@ static uint8_t reg_number(ZydisRegister reg)
 	return reg == ZYDIS_REGISTER_NONE || id < 0 ? 255 : id;
 }
 
-static void decode_target(const struct pugmark_model *model, uint64_t addr,
-			  struct pugmark_plan_operand *target)
+static void decode_operand(const struct pugmark_model *model, uint64_t addr,
+			   struct pugmark_plan_operand *target)
 {
 	size_t len;
 	const uint8_t *bytes = pugmark_model_bytes(model, addr, &len);
@@ -51,6 +53,26 @@ static void decode_target(const struct pugmark_model *model, uint64_t addr,
 	}
 }
 
+/* The register that a call goes by, if it is one of a retpoline beside it. */
+static void decode_called_register(const struct pugmark_model *model, uint64_t addr,
+				   struct pugmark_plan_operand *target)
+{
+	enum { CALL_BYTES = 5 };
+	uint32_t func = pugmark_model_func_at(model, addr);
+	const struct pugmark_func *f = func == PUGMARK_NONE ? NULL : &model->funcs[func];
+	for (uint32_t i = 0; f && i < f->n_parts; i++) {
+		const struct pugmark_part *part = &model->parts[f->part + i];
+		size_t len, before = addr - part->addr;
+		if (addr < part->addr || addr >= part->end)
+			continue;
+		const uint8_t *bytes = pugmark_model_bytes(model, part->addr, &len);
+		uint8_t reg;
+		if (bytes && len >= before + CALL_BYTES &&
+		    decode_calls_register(bytes + before, before, &reg))
+			target->base = reg;
+	}
+}
+
 int site_operand_at(const struct pugmark_model *model, uint64_t addr, struct site_operand *out)
 {
 	const struct pugmark_insn *insn = insn_at(model, addr);
@@ -62,7 +84,9 @@ int site_operand_at(const struct pugmark_model *model, uint64_t addr, struct sit
 		.target = {.base = 255, .index = 255},
 	};
 	if (insn->kind == PUGMARK_INSN_CALL_IND || insn->kind == PUGMARK_INSN_JMP_IND)
-		decode_target(model, addr, &out->target);
+		decode_operand(model, addr, &out->target);
+	else if (insn->kind == PUGMARK_INSN_CALL)
+		decode_called_register(model, addr, &out->target);
 	else if (insn->kind ==
 		 PUGMARK_INSN_RET) /* one that jumps: to what lies on top of the stack */
 		out->target = (struct pugmark_plan_operand){

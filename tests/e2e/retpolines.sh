@@ -72,18 +72,17 @@ build() { # NAME COMPILER FLAG...
 	claim "$1 patched: it prints what it prints without thunks" same expected printed
 	claim "$1 patched: each call of leaf()" is "$(calls_of_leaf "$1" patch)" "$(calls_of_leaf plain full)"
 }
-runs_patched() { # NAME FLAG...: thunks among a function's own code, where an instruction beside them could be patched
-	gcc "${@:2}" -O1 -fno-inline -o "$1" program.c 2>err && gcc -O1 -fno-inline -o plain program.c || return
-	./plain >expected
-	"$PUGMARK" record -q -o "$1.patch" --carrier patch --mode full -- "./$1" >printed 2>err
-	claim "$1 patched: it prints what it prints without thunks" same expected printed
-}
 build thunks gcc -mindirect-branch=thunk
 build register_thunks gcc -mindirect-branch=thunk -mindirect-branch-register
 build return_thunks gcc -mindirect-branch=thunk -mfunction-return=thunk
 build clangs clang -mretpoline
-runs_patched inline_thunks -mindirect-branch=thunk-inline
-runs_patched inline_return_thunks -mfunction-return=thunk-inline
+# Those that stand where they are used, with call frame information that goes wrong there, and without.
+inline=-mindirect-branch=thunk-inline
+build inline_thunks gcc $inline
+build inline_return_thunks gcc -mfunction-return=thunk-inline
+build inline_both gcc $inline -mfunction-return=thunk-inline
+build inline_imports gcc $inline -fno-plt # setjmp() and longjmp() as well
+build inline_undescribed gcc $inline -mfunction-return=thunk-inline -fno-asynchronous-unwind-tables
 [ $tried -gt 0 ] || skip 'no compiler that makes them'
 echo "$tried ways to compile it"
 conclude
