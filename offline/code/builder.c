@@ -80,6 +80,45 @@ bool builder_calls_register(const struct builder *b, uint64_t addr, uint8_t *reg
 	       decode_calls_register(code->bytes + (addr - code->addr), addr - code->addr, reg);
 }
 
+uint8_t builder_flags_of(const struct builder *b, uint64_t addr)
+{
+	uint32_t import = elf_image_import_at(b->image, addr);
+	if (import != PUGMARK_NONE)
+		return b->imports[import].flags;
+	if (!in_text(b, addr))
+		return 0;
+	uint8_t flags = rankmap_has(&b->noreturn, addr - b->text_addr) ? PUGMARK_SITE_NORETURN : 0;
+	if (rankmap_has(&b->returns_twice, addr - b->text_addr))
+		flags |= PUGMARK_SITE_RETURNS_TWICE;
+	return flags;
+}
+
+static const struct known_callee *callee_of(const struct builder *b, uint32_t insn)
+{
+	uint32_t n = b->known_callees.n;
+	const struct known_callee *at = b->known_callees.at;
+	uint32_t low = SEARCH_FIRST_NOT(0, n, i, at[i].insn < insn);
+	return low < n && at[low].insn == insn ? &at[low] : NULL;
+}
+
+uint8_t builder_known_flags(const struct builder *b, uint32_t insn)
+{
+	const struct known_callee *callee = callee_of(b, insn);
+	return callee ? builder_flags_of(b, callee->addr) : 0;
+}
+
+uint32_t builder_known_import(const struct builder *b, uint32_t insn)
+{
+	const struct known_callee *callee = callee_of(b, insn);
+	return callee ? elf_image_import_at(b->image, callee->addr) : PUGMARK_NONE;
+}
+
+uint32_t builder_known_func(const struct builder *b, uint32_t insn)
+{
+	const struct known_callee *callee = callee_of(b, insn);
+	return callee ? builder_func_starting(b, callee->addr) : PUGMARK_NONE;
+}
+
 uint64_t builder_insn_target(const struct builder *b, uint32_t insn)
 {
 	return decode_target(&b->insns.at[insn], builder_insn_bytes(b, insn), insn_addr(b, insn));

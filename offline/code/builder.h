@@ -163,6 +163,14 @@ bool builder_jump_calls(const struct builder *b, uint32_t insn);
 /* Whether the instruction at @addr calls the register *@reg by a retpoline that stands in the same
  * function (decode_calls_register()). */
 bool builder_calls_register(const struct builder *b, uint64_t addr, uint8_t *reg);
+/* Whether @addr, a function, a PLT stub or a GOT slot, is of what never returns, returns twice or
+ * switches stacks: enum pugmark_site_flag. */
+uint8_t builder_flags_of(const struct builder *b, uint64_t addr);
+/* Of a call or jump by a pointer whose place is known (known_callees.h): these flags; the import;
+ * the function of this module, or PUGMARK_NONE. */
+uint8_t builder_known_flags(const struct builder *b, uint32_t insn);
+uint32_t builder_known_import(const struct builder *b, uint32_t insn);
+uint32_t builder_known_func(const struct builder *b, uint32_t insn);
 /* Where a direct call or jump goes. */
 uint64_t builder_insn_target(const struct builder *b, uint32_t insn);
 /* The part that holds @addr, or PUGMARK_NONE. */

@@ -4,7 +4,6 @@
  * build it for one function; in the end it is built for all of them, into the model's arrays. */
 #include "offline/base/search.h"
 #include "offline/code/builder.h"
-#include "offline/code/known_callees.h"
 #include "offline/code/semantics.h"
 #include "offline/code/stack_switch.h"
 
@@ -156,8 +155,8 @@ static int end_call(struct ending *e)
 /* What is known of where a call or jump by a pointer goes. */
 static void add_known(const struct ending *e, struct pugmark_site *site)
 {
-	site->import = known_callee_import(e->b, e->insn);
-	site->flags = known_callee_flags(e->b, e->insn);
+	site->import = builder_known_import(e->b, e->insn);
+	site->flags = builder_known_flags(e->b, e->insn);
 }
 
 /* A call, or a jump that is one (builder_jump_calls()). */

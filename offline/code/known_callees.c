@@ -2,53 +2,12 @@
 /* known_callees.c: follows the register or memory that a call goes by back to a constant. */
 #include "offline/code/known_callees.h"
 
-#include "offline/base/search.h"
 #include "offline/code/backslice.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { MAX_COPIES = 8 };
-
-/* What @addr, a function, a PLT stub or a GOT slot, is known to do. */
-static uint8_t flags_of(const struct builder *b, uint64_t addr)
-{
-	uint32_t import = elf_image_import_at(b->image, addr);
-	if (import != PUGMARK_NONE)
-		return b->imports[import].flags;
-	if (!in_text(b, addr))
-		return 0;
-	uint8_t flags = rankmap_has(&b->noreturn, addr - b->text_addr) ? PUGMARK_SITE_NORETURN : 0;
-	if (rankmap_has(&b->returns_twice, addr - b->text_addr))
-		flags |= PUGMARK_SITE_RETURNS_TWICE;
-	return flags;
-}
-
-static const struct known_callee *callee_of(const struct builder *b, uint32_t insn)
-{
-	uint32_t n = b->known_callees.n;
-	const struct known_callee *at = b->known_callees.at;
-	uint32_t low = SEARCH_FIRST_NOT(0, n, i, at[i].insn < insn);
-	return low < n && at[low].insn == insn ? &at[low] : NULL;
-}
-
-uint8_t known_callee_flags(const struct builder *b, uint32_t insn)
-{
-	const struct known_callee *callee = callee_of(b, insn);
-	return callee ? flags_of(b, callee->addr) : 0;
-}
-
-uint32_t known_callee_import(const struct builder *b, uint32_t insn)
-{
-	const struct known_callee *callee = callee_of(b, insn);
-	return callee ? elf_image_import_at(b->image, callee->addr) : PUGMARK_NONE;
-}
-
-uint32_t known_callee_func(const struct builder *b, uint32_t insn)
-{
-	const struct known_callee *callee = callee_of(b, insn);
-	return callee ? builder_func_starting(b, callee->addr) : PUGMARK_NONE;
-}
 
 /* Whether the instruction names a place of which something is known, or is a 64-bit constant that
  * may be the distance of one from an address. */
@@ -72,7 +31,7 @@ static bool names_known(struct builder *b, uint32_t insn)
 	int32_t rel;
 	memcpy(&rel, bytes + len - sizeof(rel), sizeof(rel));
 	uint64_t addr = by_rip ? insn_addr(b, insn) + len + (uint64_t)(int64_t)rel : (uint32_t)rel;
-	return flags_of(b, addr) != 0;
+	return builder_flags_of(b, addr) != 0;
 }
 
 /* Whether the block ends with a call or jump by a register, or by memory that it does not name. */

@@ -15,13 +15,6 @@ struct builder;
 
 /* Finds them, once jump tables are known, with the search that found these. Only of functions whose
  * code names such a place, or makes addresses out of 64-bit constants. Sets *@changed where that
- * changes the control flow. 0 or -ENOMEM. */
+ * changes the control flow. 0 or -ENOMEM. The lookups are builder.h's. */
 int known_callees_find(struct builder *b, struct backslice *s, bool *changed);
-/* The import that the call or jump @insn goes to, or PUGMARK_NONE. */
-uint32_t known_callee_import(const struct builder *b, uint32_t insn);
-/* What is known of the function or import that it goes to: enum pugmark_site_flag. */
-uint8_t known_callee_flags(const struct builder *b, uint32_t insn);
-/* The function of this module that it goes to, or PUGMARK_NONE. */
-uint32_t known_callee_func(const struct builder *b, uint32_t insn);
-
 #endif

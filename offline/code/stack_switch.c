@@ -8,7 +8,6 @@
 #include "offline/code/stack_switch.h"
 
 #include "offline/code/builder.h"
-#include "offline/code/known_callees.h"
 #include "offline/code/receivers.h"
 #include "offline/code/semantics.h"
 
@@ -445,7 +444,7 @@ int stack_switch_solve(struct builder *b)
 			struct pugmark_site *site = &b->sites.at[i];
 			uint32_t callee = site->target;
 			if (site->via == PUGMARK_VIA_INDIRECT)
-				callee = known_callee_func(b, insn_at(b, site->addr));
+				callee = builder_known_func(b, insn_at(b, site->addr));
 			bool to = site->flags & PUGMARK_SITE_SWITCHES ||
 				  (callee != PUGMARK_NONE && jumps[callee]) ||
 				  (site->via == PUGMARK_VIA_INDIRECT && taken);
