@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* code_models.c: calls, jump tables and setjmp, compiled for code that may lie anywhere (-mcmodel=large and
- * its like): addresses are sums of constants, and each call is one of a register. */
+/* code_models.c: calls, jump tables and setjmp, compiled for code that may lie anywhere
+ * (-mcmodel=large and its like): addresses are sums of constants, and each call is one of a
+ * register. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
