@@ -17,8 +17,8 @@
 #include <string.h>
 
 /* Work that all trials together may cost: this, and a part of what the choice did. */
-#define STEPS_MIN (5ull << 20)
-#define STEPS_MAX (5ull << 20)
+#define STEPS_MIN (8ull << 20)
+#define STEPS_MAX (8ull << 20)
 #define WORTH 1e-5	  /* what costs less of the whole is left as it is */
 #define TOGETHER_MAX 64	  /* marks in one trial */
 #define STEPS_PER_BLOCK 8 /* that it takes to summarise a function */
