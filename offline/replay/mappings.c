@@ -97,6 +97,8 @@ static int move(struct value_run *run, const struct capture *c)
 	more.end = to + len;
 	const struct value_region left = left_by_move(was, c, from + old);
 	int err = 0;
+	if (from % VALUE_PAGE || from >> 48 || kept >> 48)
+		return -EINVAL;
 	if (from != to && kept) {
 		err = touch_start(run, from, from + kept);
 		err = err ? err

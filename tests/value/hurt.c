@@ -277,6 +277,7 @@ static int hurt(const char *dir, const char *copy, bool remove)
 		h.raw_bytes = len;
 		h.stored_bytes = codec_compress(codec, payload, len, packed, &h.codec);
 		h.crc = crc32(0, packed, h.stored_bytes);
+		h.number = i;
 		segment_header_write(&h, head);
 		fwrite(head, 1, sizeof(head), out);
 		fwrite(packed, 1, h.stored_bytes, out);
