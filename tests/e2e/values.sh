@@ -128,6 +128,38 @@ printf '%s\n' 'order' 'last(x=1) = 3' 'first(x=4) = 15' 'last(x=5) = 15' 'send(s
 "$PUGMARK" replay --values around.rec | sed -E 's/^1 [0-9]+ +//' | grep -E '^(order|last|first|send|handle)\(' |
 	sed -E 's/^order\(a=0x[0-9a-f]+, b=0x[0-9a-f]+\)/order/' >got
 claim 'results of tail calls are shown, none of what outside has called' same want got
+# What longjmp() has left has no result, and takes none from those that go on.
+cat >left.c <<'C'
+#include <setjmp.h>
+jmp_buf out;
+volatile int seen;
+__attribute__((noipa)) int leaves(int x) { seen += x; longjmp(out, x); }
+__attribute__((noipa)) int tries(int x)
+{
+	for (volatile int i = 0; i < 3; i++)
+		if (!setjmp(out))
+			leaves(i + 1);
+	return x + 7;
+}
+__attribute__((noipa)) int falls(int n)
+{
+	if (n == 2 && setjmp(out))
+		return 100;
+	if (!n)
+		leaves(9);
+	return falls(n - 1) + 1;
+}
+int main(void) { return tries(1) + tries(2) + falls(4) != 119; }
+C
+${CC:-cc} -O1 -g -w -o left left.c
+"$PUGMARK" record -q --level values -o left.rec -- ./left 2>err
+claim 'the program that is left by longjmp() runs' is $? 0
+"$PUGMARK" replay --values left.rec | sed -nE 's/^1 [0-9]+ ( *)((tries|leaves|falls)\(.*)/\1\2/p' >got
+printf '%s\n' 'tries(x=1) = 8' 'leaves(x=1)' 'leaves(x=2)' 'leaves(x=3)' 'tries(x=2) = 9' 'leaves(x=1)' 'leaves(x=2)' 'leaves(x=3)' \
+	'falls(n=4) = 102' 'falls(n=3) = 101' 'falls(n=2) = 100' 'falls(n=1)' 'falls(n=0)' 'leaves(x=9)' >want
+claim 'what goes on behind longjmp() has its own result' same want <(sed 's/^ *//' got)
+claim 'and is no deeper than before' is "$(sed -nE 's/^( *)(tries|falls\(n=4).*/\1/p' got | sort -u | wc -l) $(
+	sed -nE 's/^( *)leaves\(x=[1-3].*/\1/p' got | sort -u | wc -l)" '1 1'
 "$PUGMARK" values around.rec bare >got
 claim 'a function without DWARF of its own has the registers of arguments, and its result' \
 	grep -qE '^1 [0-9]+ bare\(rdi=0x7, rsi=0x[0-9a-f]+~?, rdx=[^,]+\) = 0x8$' got

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* value_instances.c: blocks as they were executed, with a stack of the calls that are open: one is
- * over when control comes to the instruction behind it. */
+ * over when control comes to the instruction behind it by the return address that the call has put
+ * on the stack. What was left by an exception or longjmp() is over when a call around it is, or
+ * when another return address takes the place of its own. */
 #include "user/values/show/value_instances.h"
 
 #include "offline/base/search.h"
@@ -15,6 +17,7 @@ enum { BLOCKS = 1 << 15, VALUES = 1 << 20, SYS_RT_SIGRETURN = 15 };
  * came from outside (a callback, a handler) it is not seen when it is over. */
 struct open_frame {
 	uint64_t ret;	   /* 0: outside */
+	uint64_t slot;	   /* address of the return address; of a signal the stack pointer */
 	uint32_t instance; /* 1 and its index; 0: none */
 	bool signal;	   /* no call, but what a signal has interrupted */
 };
@@ -32,7 +35,8 @@ struct finder {
 	uint32_t n_first;
 	struct value_machine *machine;
 	struct value_trace trace;
-	size_t done; /* blocks of it that were looked at */
+	size_t done, done_addresses; /* blocks of it that were looked at, and their addresses */
+	uint64_t returned; /* where the return address was that control comes by; 0: by none */
 	uint64_t count;
 	int err;
 };
@@ -91,14 +95,6 @@ static void add_instance(struct finder *f, uint64_t count, uint64_t ip)
 		top->instance = out->n;
 }
 
-static void push_frame(struct finder *f, uint64_t ret, bool signal)
-{
-	if (!VEC_PUSH(&f->frames, (struct open_frame){ret, 0, signal}))
-		f->err = -ENOMEM;
-	else
-		f->n_outside += !ret;
-}
-
 /* The frame that was taken off, whose instances are back nowhere. */
 static const struct open_frame *pop_frame(struct finder *f)
 {
@@ -108,14 +104,40 @@ static const struct open_frame *pop_frame(struct finder *f)
 	return top;
 }
 
-/* Control is at @ip: if that is behind the innermost call, all that have taken its place by tail
- * calls are over with it. */
-static void close_frames(struct finder *f, uint64_t ip)
+/* 1 and the index of the frame with its return address at @slot, under those below it; 0: none. */
+static size_t frame_at(const struct finder *f, uint64_t slot)
 {
 	size_t n = f->frames.n;
 
+	while (n && f->frames.at[n - 1].slot < slot)
+		n--;
+	return n && f->frames.at[n - 1].slot == slot && !f->frames.at[n - 1].signal ? n : 0;
+}
+
+static void push_frame(struct finder *f, uint64_t ret, uint64_t slot, bool signal)
+{
+	size_t same = signal || !slot ? 0 : frame_at(f, slot);
+
+	while (same && f->frames.n >= same)
+		pop_frame(f);
+	if (!VEC_PUSH(&f->frames,
+		      ((struct open_frame){.ret = ret, .slot = slot, .signal = signal})))
+		f->err = -ENOMEM;
+	else
+		f->n_outside += !ret;
+}
+
+/* Control is at @ip: if that is behind a call that is open, all that have taken its place by tail
+ * calls are over with it, and what it has called. */
+static void close_frames(struct finder *f, uint64_t ip)
+{
+	size_t n = f->returned ? frame_at(f, f->returned) : f->frames.n;
+
+	f->returned = 0;
 	if (!n || f->frames.at[n - 1].ret != ip)
 		return;
+	while (f->frames.n > n)
+		pop_frame(f);
 	for (uint32_t i = pop_frame(f)->instance; i; i = f->out->at[i - 1].before)
 		f->out->at[i - 1].back = f->count;
 }
@@ -151,7 +173,19 @@ static void end_signal(struct finder *f)
 		pop_frame(f);
 }
 
-static void take_block(struct finder *f, const struct value_block *b)
+/* Where a call or return, whose operands are at @at, has its return address; 0: not known. */
+static uint64_t stack_place(const struct value_insn *insn, const uint64_t *at)
+{
+	bool call = insn->kind != VALUE_INSN_RET;
+
+	for (int i = 0; at && i < insn->n_mem && i < insn->n_addresses; i++)
+		if (call ? insn->mem[i].write : insn->mem[i].read)
+			return at[i];
+	return 0;
+}
+
+/* @at: the addresses of its last instruction; NULL: not known. */
+static void take_block(struct finder *f, const struct value_block *b, const uint64_t *at)
 {
 	uint16_t first = first_of(f, b);
 
@@ -163,13 +197,24 @@ static void take_block(struct finder *f, const struct value_block *b)
 	f->count += b->n_insns;
 	const struct value_insn *last = &b->insns[b->n_insns - 1];
 	if (last->kind == VALUE_INSN_CALL || last->kind == VALUE_INSN_CALL_IND)
-		push_frame(f, last->ip + last->len, false);
+		push_frame(f, last->ip + last->len, stack_place(last, at), false);
+	else if (last->kind == VALUE_INSN_RET)
+		f->returned = stack_place(last, at);
 }
 
 static void take_trace(struct finder *f)
 {
-	while (f->done < f->trace.n_blocks && !f->err)
-		take_block(f, value_machine_block(f->machine, f->trace.blocks[f->done++]));
+	while (f->done < f->trace.n_blocks && !f->err) {
+		const struct value_block *b =
+			value_machine_block(f->machine, f->trace.blocks[f->done++]);
+		bool whole = f->done_addresses + b->n_addresses <= f->trace.n_addresses;
+
+		f->done_addresses += b->n_addresses;
+		take_block(f, b,
+			   whole ? f->trace.addresses + f->done_addresses -
+					   b->insns[b->n_insns - 1].n_addresses
+				 : NULL);
+	}
 }
 
 /* Some instructions are counted and in no trace: a return to code outside, for one. */
@@ -181,18 +226,20 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 	(void)import;
 	take_trace(f);
 	f->count = value_run_count(run);
+	uint64_t sp = value_machine_state(f->machine)->gpr[VALUE_RSP];
 	switch (what) {
 	case VALUE_CROSSING_ENTER:
 		if (is_called_by_traced(f))
 			break;
 		leave_callback(f);
-		push_frame(f, 0, false);
+		push_frame(f, 0, sp, false);
 		break;
 	case VALUE_CROSSING_SIGNAL:
-		push_frame(f, 0, true);
+		push_frame(f, 0, sp, true);
 		break;
 	case VALUE_CROSSING_RESULT:
 		leave_callback(f);
+		f->returned = sp - sizeof(sp);
 		break;
 	case VALUE_CROSSING_KERNEL:
 		if (capture && capture->nr == SYS_RT_SIGRETURN)
@@ -214,7 +261,8 @@ int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_
 	value_run_crossings(run, crossing, &f);
 	while (!f.err && out->stop == VALUE_REPLAY_TRACE_FULL) {
 		f.count = value_run_count(run);
-		f.trace.n_blocks = f.trace.n_addresses = f.trace.n_results = f.done = 0;
+		f.trace.n_blocks = f.trace.n_addresses = f.trace.n_results = 0;
+		f.done = f.done_addresses = 0;
 		out->stop = value_run_forward(run, UINT64_MAX / 4, &f.trace);
 		take_trace(&f);
 	}
