@@ -39,7 +39,7 @@ static bool wait_stop(struct stepped *s)
 		return false;
 	}
 	int sig = WSTOPSIG(status);
-	s->pass = sig == SIGTRAP ? 0 : sig;
+	s->pass = sig == SIGTRAP || sig == (SIGTRAP | 0x80) ? 0 : sig;
 	return true;
 }
 
@@ -80,14 +80,16 @@ void stepped_start(struct stepped *s, char **argv, const char *input, const char
 		become(argv, input, output);
 	if (!wait_stop(s))
 		exit(2);
-	if (hide_vdso(s->pid))
-		stepped_die("hiding the vDSO, as the recorder does");
 	struct entry_trap trap;
-	if (entry_trap_set(s->pid, &trap))
+	errno = -entry_trap_set(s->pid, &trap);
+	if (errno)
 		stepped_die("the entry point is not known");
-	ptrace(PTRACE_SETOPTIONS, s->pid, 0, PTRACE_O_EXITKILL);
+	errno = -hide_vdso(s->pid);
+	if (errno)
+		stepped_die("hiding the vDSO, as the recorder does");
+	ptrace(PTRACE_SETOPTIONS, s->pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
 	while (!entry_trap_hit(s->pid, &trap)) {
-		ptrace(PTRACE_CONT, s->pid, 0, 0);
+		ptrace(PTRACE_SYSCALL, s->pid, 0, (long)s->pass);
 		if (!wait_stop(s))
 			stepped_die("the entry point was not reached");
 	}
