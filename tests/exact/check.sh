@@ -227,7 +227,7 @@ check_twin() { # NAME
 
 check_program() { # NAME HOW
 	local file module quick
-	read -r file module seconds quick < <("$top/tests/oracle/run.sh" "$1")
+	read -r file module seconds quick _ < <("$top/tests/oracle/run.sh" "$1")
 	if [ ! -x "$file" ]; then
 		printf '%-10s %-13s SKIP: %s is not installed\n' "$1" - "$file"
 		skipped=$((skipped + 1))

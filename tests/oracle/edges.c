@@ -258,7 +258,9 @@ static void check_site(struct edges *c, const struct tblock *b, const struct flo
 	} else if (site->via == MT_DIRECT) {
 		miss(c, b->last, at, "indirect site called direct");
 	} else if (site->via == MT_IMPORT) {
-		if (!slot || !same_symbol(site, slot))
+		/* A register's name is the model's alone, but where a PLT stub was gone through. */
+		const struct module_slot *told = b->slot ? slot : s->slot;
+		if ((b->slot && !told) || (told && !same_symbol(site, told)))
 			miss(c, b->last, at, "indirect site with the wrong symbol");
 	} else if (f && !(f->bits & (MT_ADDRESS_TAKEN | MT_EXPORTED))) {
 		/* Of an exported function another module can have taken the address. */

@@ -4,10 +4,11 @@
 #
 #   run.sh NAME DIR [TRACER...]     prepares its input in DIR/work, which must not exist, and runs
 #                                   it there, each time as: TRACER... BINARY ARGUMENTS...
-#   run.sh NAME                     prints its settings: binary, module, seconds, quick
+#   run.sh NAME                     prints its settings: binary, module, seconds, quick, switches
 #
 # BINARY in the environment replaces the program's own (a copy of it, for instance). A program's
-# file sets BINARY, MODULE (default: BINARY), SECONDS_MAX, QUICK and defines prepare() and run();
+# file sets BINARY, MODULE (default: BINARY), SECONDS_MAX, QUICK, SWITCHES (1: its threads leave their stacks for others),
+# and defines prepare() and run();
 # PLUGINS, if it is set, names folders of modules that the program loads, separated by colons, and
 # is exported to the tracer.
 # Exit status 77: something that the program needs is not installed.
@@ -115,13 +116,13 @@ stop_server() {
 
 name=$1
 given=${BINARY:-}
-MODULE= SECONDS_MAX=120 QUICK=0 PLUGINS=
+MODULE= SECONDS_MAX=120 QUICK=0 SWITCHES=0 PLUGINS=
 . "$here/programs/$name.sh"
 MODULE=${MODULE:-$BINARY}
 export PLUGINS
 BINARY=${given:-$BINARY}
 if [ $# = 1 ]; then
-	echo "$BINARY $MODULE $SECONDS_MAX $QUICK"
+	echo "$BINARY $MODULE $SECONDS_MAX $QUICK $SWITCHES"
 	exit 0
 fi
 [ -x "$BINARY" ] && [ -e "$MODULE" ] || exit 77
