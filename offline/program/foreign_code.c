@@ -2,6 +2,8 @@
 /* foreign_code.c: see foreign_code.h. */
 #include "offline/program/foreign_code.h"
 
+#include "offline/code/semantics.h"
+
 enum { MANY = 64, ONE_IN = 16 };
 
 /* Whether a return of function @f is where its frame has no known size, or is none of its own: the
@@ -20,14 +22,38 @@ static bool returns_anyhow(const struct pugmark_model *m, const struct pugmark_f
 	return false;
 }
 
-/* Whether function @f leaves by jumps alone, never by a return, and no other module calls it by
- * name, as that would a table of jumps: then it may be entered by jumps alone, in a frame of
- * another one. */
+/* Whether the first block of function @f takes rbp, as its caller left it, for an address. By the
+ * psABI (3.2.1) rbp is the caller's own, and a callee learns nothing from it: a function that keeps
+ * to that sets rbp before it reads by it, and a stub that only jumps on does neither. */
+static bool reads_by_callers_bp(const struct pugmark_model *m, const struct pugmark_func *f)
+{
+	if (!f->n_blocks)
+		return false;
+	ZydisDecoder decoder;
+	sem_decoder_init(&decoder);
+	const struct pugmark_block *entry = &m->blocks[f->block];
+	for (uint32_t i = 0; i < entry->n_insns; i++) {
+		const struct pugmark_insn *insn = &m->insns[entry->insn + i];
+		uint64_t addr = m->text_addr + insn->off;
+		size_t len;
+		const uint8_t *bytes = pugmark_model_bytes(m, addr, &len);
+		struct sem sem;
+		if (!bytes || len < insn->len ||
+		    !sem_decode(&decoder, bytes, insn->len, addr, &sem))
+			return false;
+		if ((sem.memory || sem.op == SEM_LEA) && sem.base == REG_BP)
+			return true;
+		if (sem_writes(&sem, REG_BP) && sem.op != SEM_ADD_IMM)
+			return false;
+	}
+	return false;
+}
+
+/* Whether function @f leaves by jumps alone, never by a return: then it may be entered by jumps
+ * alone, in a frame of another one. */
 static bool only_jumps(const struct pugmark_model *m, const struct pugmark_func *f)
 {
 	bool jumps = false;
-	if (f->flags & PUGMARK_FUNC_EXPORTED)
-		return false;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		if (m->blocks[b].end == PUGMARK_END_RET)
 			return false;
@@ -45,20 +71,34 @@ static bool is_undescribed(const struct pugmark_model *m, uint32_t f)
 /* One function behind the other, none with call frame information: [first, end). */
 struct run {
 	uint32_t first, end;
-	bool jumps;  /* most leave by jumps alone */
+	bool jumps;  /* most leave by jumps alone, and are no stubs that other modules call */
 	bool anyhow; /* many return from frames of no known size */
 };
+
+/* Whether many functions of @run read by the rbp that they are entered with. */
+static bool has_own_stack(const struct pugmark_model *m, const struct run *run)
+{
+	uint32_t left = (run->end - run->first) / ONE_IN + 1;
+	for (uint32_t f = run->first; f < run->end && left; f++)
+		left -= reads_by_callers_bp(m, &m->funcs[f]);
+	return !left;
+}
 
 static struct run run_at(const struct pugmark_model *m, uint32_t first)
 {
 	struct run run = {.first = first, .end = first};
-	uint32_t jumps = 0, anyhow = 0;
+	uint32_t jumps = 0, exported = 0, anyhow = 0;
 	for (; is_undescribed(m, run.end); run.end++) {
-		jumps += only_jumps(m, &m->funcs[run.end]);
-		anyhow += returns_anyhow(m, &m->funcs[run.end]);
+		const struct pugmark_func *f = &m->funcs[run.end];
+		bool leaves = only_jumps(m, f);
+		jumps += leaves;
+		exported += leaves && f->flags & PUGMARK_FUNC_EXPORTED;
+		anyhow += returns_anyhow(m, f);
 	}
 	uint32_t n = run.end - first;
-	run.jumps = 2 * jumps > n;
+	/* Exported functions that jump on may be a table of stubs, through which other modules
+	 * call: then they have no stack of their own. */
+	run.jumps = 2 * (jumps - exported) > n || (2 * jumps > n && has_own_stack(m, &run));
 	run.anyhow = n >= MANY && anyhow >= n / ONE_IN;
 	return run;
 }

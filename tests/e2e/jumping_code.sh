@@ -4,7 +4,8 @@
 # have no call frame information, are entered and left by jumps, and lie behind words of data. A function in C
 # enters the first of them by a jump, with its frame on the stack, of which its call frame information tells by an
 # expression for rsp; the last jumps back behind that. Such code is taken for another module's, which is
-# said: what it calls in C is entered from it, in order, and there is no gap.
+# said: what it calls in C is entered from it, in order, and there is no gap. So it is where its functions are
+# exported by name; a table of stubs in the same program, which are exported and leave by jumps too, is traced.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs cc
@@ -156,4 +157,53 @@ for mode in full casper; do
 	"$PUGMARK" dump rec.$mode >dump.$mode
 	claim "and the same in mode $mode" cmp <(cut -d' ' -f2- dump) <(cut -d' ' -f2- dump.$mode)
 done
+
+# The same with each code exported, and a table of 80 stubs, which jump on through a slot.
+{
+	cat code.s
+	for ((i = 0; i < 80; i++)); do
+		printf '\t.globl code%d\n\t.type code%d, @function\n' $i $i
+	done
+} >exported.s
+stubs() {
+	echo '	.text'
+	for ((i = 0; i < 80; i++)); do
+		cat <<-S
+			.globl stub$i
+			.type stub$i, @function
+		stub$i:	mov slots+$((i * 8))(%rip), %rax
+			jmp *%rax
+			.size stub$i, .-stub$i
+			.balign 16
+		S
+	done
+	printf '\t.section .data.rel.ro,"aw"\n\t.balign 8\n\t.globl stubs\nslots:\n'
+	for ((i = 0; i < 80; i++)); do
+		echo "	.quad $( ((i % 2)) && echo called || echo other)"
+	done
+	echo 'stubs:'
+	for ((i = 0; i < 80; i++)); do
+		echo "	.quad stub$i"
+	done
+	echo '	.section .note.GNU-stack,"",@progbits'
+}
+stubs >stubs.s
+{
+	echo 'extern int (*const stubs[])(int);'
+	sed 's/s += deeper/s += stubs[i % 80](i) + deeper/' main.c
+} >with_stubs.c
+cc -O1 -rdynamic -o named stubs.s with_stubs.c exported.s || skip 'no compiler for the program'
+strip -o program named
+claim 'the codes and the stubs are exported' is "$(nm -D program | grep -c ' T \(code\|stub\)[0-9]')" 160
+run 0 record -o rec.exported -- ./program
+claim 'exported code is taken for foreign as well' grep -Eq 'note: .*: 82 functions have no call frame information' err
+claim 'the program with it is not changed' is "$(cat out)" "$(./program)"
+run 0 verify rec.exported
+claim 'no gap with it' grep -q '^complete:' out
+"$PUGMARK" dump rec.exported >dump
+told dump >callbacks
+claim 'its callbacks are told, in order' cmp expected callbacks
+"$PUGMARK" dump --format ndjson rec.exported >dump
+claim 'a table of exported stubs is traced' is "$(grep -c '"function":"stub[0-9]' dump)" 300
+claim 'exported code is not' is "$(grep -c '"function":"code[0-9]' dump)" 0
 conclude
