@@ -71,7 +71,7 @@ static bool is_undescribed(const struct pugmark_model *m, uint32_t f)
 /* One function behind the other, none with call frame information: [first, end). */
 struct run {
 	uint32_t first, end;
-	bool jumps;  /* most leave by jumps alone, and are no stubs that other modules call */
+	bool jumps;  /* most leave by jumps alone, and have a stack of their own */
 	bool anyhow; /* many return from frames of no known size */
 };
 
@@ -87,18 +87,15 @@ static bool has_own_stack(const struct pugmark_model *m, const struct run *run)
 static struct run run_at(const struct pugmark_model *m, uint32_t first)
 {
 	struct run run = {.first = first, .end = first};
-	uint32_t jumps = 0, exported = 0, anyhow = 0;
+	uint32_t jumps = 0, anyhow = 0;
 	for (; is_undescribed(m, run.end); run.end++) {
 		const struct pugmark_func *f = &m->funcs[run.end];
-		bool leaves = only_jumps(m, f);
-		jumps += leaves;
-		exported += leaves && f->flags & PUGMARK_FUNC_EXPORTED;
+		jumps += only_jumps(m, f);
 		anyhow += returns_anyhow(m, f);
 	}
 	uint32_t n = run.end - first;
-	/* Exported functions that jump on may be a table of stubs, through which other modules
-	 * call: then they have no stack of their own. */
-	run.jumps = 2 * (jumps - exported) > n || (2 * jumps > n && has_own_stack(m, &run));
+	/* What else jumps on are stubs, and functions that end by calling another one. */
+	run.jumps = 2 * jumps > n && has_own_stack(m, &run);
 	run.anyhow = n >= MANY && anyhow >= n / ONE_IN;
 	return run;
 }

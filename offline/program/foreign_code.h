@@ -16,9 +16,9 @@
  * one behind the other,
  *   of which one in sixteen or more returns where nothing tells how large its frame is (a few of
  *   them are an assembler's, and modelled), or
- *   of which most never return, but leave by jumps; and then shorter such runs as well. Where that
- *   are most only with those that the file exports, they may be a table of stubs through which
- *   other modules call: one in sixteen must then read by the rbp that it is entered with.
+ *   of which most never return, but leave by jumps, and one in sixteen or more reads by the rbp
+ *   that it is entered with, which is none of a callee's business in C; and then shorter such runs
+ *   as well. What else leaves by jumps are stubs, and functions that end by calling another one.
  * None where that would be all that there is. */
 uint32_t foreign_code_find(const struct pugmark_model *model, bool *foreign);
 

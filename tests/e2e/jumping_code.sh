@@ -206,4 +206,30 @@ claim 'its callbacks are told, in order' cmp expected callbacks
 "$PUGMARK" dump --format ndjson rec.exported >dump
 claim 'a table of exported stubs is traced' is "$(grep -c '"function":"stub[0-9]' dump)" 300
 claim 'exported code is not' is "$(grep -c '"function":"code[0-9]' dump)" 0
+# Functions in C that end by calling another one, without call frame information: they keep to its convention.
+{
+	echo '#include <stdio.h>'
+	echo '#define FN __attribute__((noipa)) static'
+	for i in {0..29}; do
+		echo "FN int work$i(int x) { return x * $i ^ 3; }"
+	done
+	echo 'int (*volatile table[])(int) = {'
+	for i in {0..29}; do
+		echo "work$i,"
+	done
+	echo '};'
+	for i in {0..89}; do
+		echo "FN int on$i(int x) { return table[$i % 30](x + $i); }"
+	done
+	printf 'int main(void) { int s = 0;'
+	for i in {0..89}; do
+		printf 's += on%d(s);' "$i"
+	done
+	echo 'return printf("%d\n", s) < 0; }'
+} >forwards.c
+cc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -o forwards forwards.c || skip 'no compiler for the program'
+run 0 record -o rec.forwards -- ./forwards
+claim 'functions in C that jump on are none of another module' eval '! grep "no call frame information" err'
+"$PUGMARK" dump --format ndjson rec.forwards >dump
+claim 'what they jump to is told, too, with its return' is "$(grep -c '"function":"on[0-9]' dump) $(grep -c '"function":"work[0-9]' dump)" '90 180'
 conclude
