@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* receivers.c: places in the middle of a function whose address its own code takes, so that
- * somebody else can come back there. */
+/* receivers.c: places in the middle of a function that somebody else can come back to, since its
+ * own code takes their address, or a function that leaves its stack for good does. */
 #include "offline/code/receivers.h"
 
 #include "offline/code/builder.h"
+#include "offline/code/stack_switch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,12 +44,10 @@ static bool pushes_pointer(const struct builder *b, uint32_t i)
 }
 
 /* Marks the labels of @f whose address an instruction of @f takes, where no jump of the function
- * goes by it: then __builtin_longjmp in another function goes there, or an exception. Returns how
- * many there are. */
-static uint32_t mark_all_of(struct builder *b, const struct pugmark_func *f)
+ * goes by it: then __builtin_longjmp in another function goes there, or an exception. */
+static void mark_all_of(struct builder *b, const struct pugmark_func *f)
 {
 	bool may = false, open = f->flags & PUGMARK_FUNC_OPEN_JUMP;
-	uint32_t n = 0;
 	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
 		may |= !!(b->blocks.at[k].flags & PUGMARK_BLOCK_ADDRESS_TAKEN);
 	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
@@ -59,27 +58,58 @@ static uint32_t mark_all_of(struct builder *b, const struct pugmark_func *f)
 				mark_receiver(b, f, addr);
 		}
 	}
-	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
-		n += block_is_receiver(&b->blocks.at[k]);
-	for (uint32_t k = f->block; n && !open && k < f->block + f->n_blocks; k++) {
+	may &= !open && receivers_are_in(b, f);
+	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
 		const struct pugmark_block *from = &b->blocks.at[k];
 		for (uint32_t i = from->edge; i < from->edge + from->n_edges; i++) {
 			struct pugmark_block *to = &b->blocks.at[b->edges.at[i].to];
 			if (b->edges.at[i].kind != PUGMARK_EDGE_TABLE || !block_is_receiver(to))
 				continue;
 			to->flags &= (uint8_t)~PUGMARK_BLOCK_SETJMP_RETURN;
-			n--;
 		}
 	}
-	return n;
+}
+
+/* Marks the labels of other functions whose address an instruction of @f takes, where @f leaves its
+ * stack for good: GCC's nested functions do so for a goto to a label of the function around them.
+ */
+static void mark_gone_to(struct builder *b, const struct pugmark_func *f)
+{
+	bool leaves = false;
+	for (uint32_t k = f->block; k < f->block + f->n_blocks && !leaves; k++)
+		leaves = stack_switch_is_end(b, &b->blocks.at[k]);
+	for (uint32_t k = f->block; leaves && k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *block = &b->blocks.at[k];
+		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
+			uint64_t addr = receivers_pointer_made(b, i);
+			uint32_t part =
+				addr && in_text(b, addr) ? builder_part_at(b, addr) : PUGMARK_NONE;
+			const struct pugmark_func *to =
+				part == PUGMARK_NONE ? f : &b->funcs.at[b->parts.at[part].func];
+			if (to != f)
+				mark_receiver(b, to, addr);
+		}
+	}
+}
+
+bool receivers_are_in(const struct builder *b, const struct pugmark_func *f)
+{
+	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
+		if (block_is_receiver(&b->blocks.at[k]))
+			return true;
+	return false;
 }
 
 int receivers_find(struct builder *b)
 {
 	int err = 0;
+	for (uint32_t i = 0; i < b->funcs.n; i++)
+		mark_all_of(b, &b->funcs.at[i]);
+	for (uint32_t i = 0; i < b->funcs.n; i++)
+		mark_gone_to(b, &b->funcs.at[i]);
 	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
 		const struct pugmark_func *f = &b->funcs.at[i];
-		if (!mark_all_of(b, f))
+		if (!receivers_are_in(b, f))
 			continue;
 		uint32_t *stack = malloc(f->n_blocks * sizeof(*stack));
 		if (stack)

@@ -150,6 +150,12 @@ bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uin
 			  (!keeps && b->insns.at[last].kind == PUGMARK_INSN_JMP_IND));
 }
 
+bool stack_switch_is_end(const struct builder *b, const struct pugmark_block *block)
+{
+	return block->end == PUGMARK_END_TRAP && block->n_insns &&
+	       insn_leaves(&b->insns.at[block->insn + block->n_insns - 1]);
+}
+
 /* The registers and words of the frame that hold arguments, or what was reached through
  * arguments. */
 struct held {
@@ -302,29 +308,13 @@ static void flow_into(struct search *s, uint32_t index, const struct held *held)
 	s->todo[s->n_todo++] = index;
 }
 
-/* Whether the block ends with the jump of stack_switch_is_final(). */
-static bool is_final(const struct builder *b, const struct pugmark_block *block)
-{
-	return block->end == PUGMARK_END_TRAP && block->n_insns &&
-	       insn_leaves(&b->insns.at[block->insn + block->n_insns - 1]);
-}
-
-/* Whether some activation comes back behind such a jump: then the function returns on its own
- * stack. */
-static bool is_come_back_to(const struct builder *b, const struct pugmark_func *f)
-{
-	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
-		if (block_is_receiver(&b->blocks.at[i]))
-			return true;
-	return false;
-}
-
 /* The least fixpoint: what is held only shrinks, so what is left in the end holds on every path. */
 static bool switches(struct search *s)
 {
 	const struct pugmark_func *f = s->func;
 	struct held held = {.regs = ARGUMENTS, .entry = OTHERS};
-	bool back = is_come_back_to(s->b, f);
+	/* Some activation comes back behind such a jump: the function returns on its own stack. */
+	bool back = receivers_are_in(s->b, f);
 	flow_into(s, f->block, &held);
 	while (s->n_todo) {
 		uint32_t index = s->todo[--s->n_todo];
@@ -336,7 +326,7 @@ static bool switches(struct search *s)
 	}
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
 		const struct pugmark_block *block = &s->b->blocks.at[f->block + i];
-		bool final = is_final(s->b, block);
+		bool final = stack_switch_is_end(s->b, block);
 		uint32_t last = block->insn + block->n_insns - 1;
 		if (!s->reached[i] || (final && (back || raises(s->b, block->insn, last))))
 			continue;

@@ -17,6 +17,8 @@ int stack_switch_solve(struct builder *b);
  * function nowhere stores rsp, or only to come back to a label of its own. Or as OCaml raises: that
  * memory then gets what is on top of the stack. */
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last);
+/* Whether the block ends with such a jump or return. */
+bool stack_switch_is_end(const struct builder *b, const struct pugmark_block *block);
 /* Whether @insn can end code that leaves so; its block then ends as by a trap. */
 static inline bool insn_leaves(const struct pugmark_insn *insn)
 {

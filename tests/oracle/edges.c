@@ -13,6 +13,8 @@
  *    target flagged address-taken, maybe-taken or uncalled;
  *  - returns: to where the innermost open call says, over a return edge of that call; the block
  *    must be known to end in a return;
+ *  - jumps that leave frames for good: to the return point of a setjmp-like call, or a label whose
+ *    address is taken, in the function of an open call;
  *  - entries from outside: a return as above, the entry of a function that is flagged so
  *    or exported, a landing pad, or the return point of a setjmp-like call.
  *  - stack heights: between two calls that are open at once, the distance of their return addresses
@@ -390,6 +392,18 @@ static void step_jump(struct edges *c, const struct flow_step *s)
 		arrive(c, s->to);
 }
 
+/* Whether the jump leaves frames for good, for a place that says so. */
+static bool leaves_frames(struct edges *c, const struct flow_step *s)
+{
+	const struct mt_block *m = model_text_block_at(c->model, s->from->last), *pad;
+
+	if (!m || strcmp(m->end, "trap") || s->outside || !s->to)
+		return false;
+	pad = model_text_block_at(c->model, s->to->addr);
+	return pad && pad->addr == s->to->addr && model_text_has(pad->flags, "setjmp-return") &&
+	       unwind_to_pad(c, pad);
+}
+
 static void on_step(void *ctx, const struct flow_step *s)
 {
 	struct edges *c = ctx;
@@ -425,6 +439,10 @@ static void on_step(void *ctx, const struct flow_step *s)
 	case LAST_RET:
 		step_ret(c, s);
 		return;
+	case LAST_JMP_IND:
+		if (leaves_frames(c, s))
+			return;
+		break;
 	}
 	step_jump(c, s);
 	if (s->to)

@@ -18,8 +18,11 @@ MODEL_HOSTS := $(addprefix $(BUILD)/oracle/code_model_,large large_place $(if $(
 $(BUILD)/oracle/code_model_large: MODEL_CC := $(CC) -fno-pie -no-pie
 $(BUILD)/oracle/code_model_large_place: MODEL_CC := $(CC) -fpie -pie
 $(BUILD)/oracle/code_model_clang_large: MODEL_CC := $(CLANG) -fpie -pie
+# Nested functions, of GCC alone.
+GCC := $(firstword $(shell command -v gcc))
 CLANGXX := $(firstword $(shell command -v clang++ clang++-14))
-ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(MODEL_HOSTS) $(BUILD)/oracle/leaves $(BUILD)/oracle/thread_ends $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
+ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(MODEL_HOSTS) $(BUILD)/oracle/leaves $(BUILD)/oracle/thread_ends \
+		$(if $(GCC),$(BUILD)/oracle/nested_gotos) $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
 		$(if $(shell command -v fpc),$(BUILD)/oracle/packed_records)
 $(BUILD)/oracle/offsets: WEAK_FLAGS := -DFROM=1
 $(BUILD)/oracle/offsets_place: WEAK_FLAGS := -DFROM=2
@@ -43,6 +46,11 @@ $(MODEL_HOSTS): tests/oracle/hosts/code_models.c
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(MODEL_CC) -std=gnu17 -O1 -Wall -Wextra -Werror -Wno-infinite-recursion -mcmodel=large -o $@ $<
+
+$(BUILD)/oracle/nested_gotos: tests/oracle/hosts/nested_gotos.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(GCC) -std=gnu17 -O1 -Wall -Wextra -Werror -z execstack -o $@ $<
 
 $(BUILD)/oracle/leaves: tests/oracle/hosts/leaves.c
 	@mkdir -p $(@D)
