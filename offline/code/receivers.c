@@ -77,7 +77,7 @@ static void mark_gone_to(struct builder *b, const struct pugmark_func *f)
 {
 	bool leaves = false;
 	for (uint32_t k = f->block; k < f->block + f->n_blocks && !leaves; k++)
-		leaves = stack_switch_is_end(b, &b->blocks.at[k]);
+		leaves = block_leaves(&b->blocks.at[k], b->insns.at);
 	for (uint32_t k = f->block; leaves && k < f->block + f->n_blocks; k++) {
 		const struct pugmark_block *block = &b->blocks.at[k];
 		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {

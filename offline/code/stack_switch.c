@@ -90,6 +90,20 @@ static bool makes_label(struct builder *b, uint32_t func, bool *keeps)
 	return label;
 }
 
+/* Whether an instruction from @first to @last makes a pointer of a place in the middle of a
+ * function other than @func. */
+static bool names_label_of_another(struct builder *b, uint32_t func, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first; i < last; i++) {
+		uint64_t addr = receivers_pointer_made(b, i);
+		uint32_t part = addr && in_text(b, addr) ? builder_part_at(b, addr) : PUGMARK_NONE;
+		uint32_t to = part == PUGMARK_NONE ? func : b->parts.at[part].func;
+		if (to != func && addr != b->funcs.at[to].addr)
+			return true;
+	}
+	return false;
+}
+
 /* Whether instructions @i and @i + 1 copy registers to rsp and rbp: glibc's longjmp does so with
  * what it has unmangled. */
 static bool loads_both(const struct builder *b, uint32_t i)
@@ -147,13 +161,8 @@ bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uin
 		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len) ||
 			 (i + 1 < last && loads_both(b, i));
 	return leaves && (makes_label(b, func, &keeps) ||
-			  (!keeps && b->insns.at[last].kind == PUGMARK_INSN_JMP_IND));
-}
-
-bool stack_switch_is_end(const struct builder *b, const struct pugmark_block *block)
-{
-	return block->end == PUGMARK_END_TRAP && block->n_insns &&
-	       insn_leaves(&b->insns.at[block->insn + block->n_insns - 1]);
+			  (b->insns.at[last].kind == PUGMARK_INSN_JMP_IND &&
+			   (!keeps || names_label_of_another(b, func, first, last))));
 }
 
 /* The registers and words of the frame that hold arguments, or what was reached through
@@ -326,7 +335,7 @@ static bool switches(struct search *s)
 	}
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
 		const struct pugmark_block *block = &s->b->blocks.at[f->block + i];
-		bool final = stack_switch_is_end(s->b, block);
+		bool final = block_leaves(block, s->b->insns.at);
 		uint32_t last = block->insn + block->n_insns - 1;
 		if (!s->reached[i] || (final && (back || raises(s->b, block->insn, last))))
 			continue;

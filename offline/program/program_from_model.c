@@ -78,19 +78,12 @@ static struct prog_block blank(uint32_t func, uint64_t addr)
 	};
 }
 
-/* Whether the block ends with longjmp's jump, or one to another stack. */
-static bool is_final(const struct maker *m, const struct pugmark_block *block)
-{
-	return block->end == PUGMARK_END_TRAP && block->n_insns &&
-	       insn_leaves(&m->model->insns[block->insn + block->n_insns - 1]);
-}
-
 /* Whether @func continues on another stack by such a jump, and somebody comes back behind it. */
 static bool leaves_by_jump(const struct maker *m, const struct pugmark_func *f)
 {
 	bool leaves = false, comes_back = false;
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
-		leaves |= is_final(m, &m->model->blocks[i]);
+		leaves |= block_leaves(&m->model->blocks[i], m->model->insns);
 		comes_back |= block_is_receiver(&m->model->blocks[i]);
 	}
 	return leaves && comes_back;
@@ -243,7 +236,7 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		b.flags |= PROG_OPEN;
 	bool whole = block->end == PUGMARK_END_CALL || block->end == PUGMARK_END_NORETURN ||
 		     block->end == PUGMARK_END_TAIL;
-	if (is_final(m, block)) {
+	if (block_leaves(block, m->model->insns)) {
 		b.any = maker_cheapest_in_frame(m, block, maker_count_on_stack(m, block));
 		b.last = MAKER_NO_PROBE;
 		b.flags |= PROG_NORETURN;

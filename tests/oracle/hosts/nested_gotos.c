@@ -70,6 +70,8 @@ again:
 		sum += leaf(left);
 		if (left < i)
 			apply(inner, left++);
+		if (leaf(k) + i == 10)
+			goto out;
 	}
 	for (int k = 0; k < 3; k++)
 		middle(k);
