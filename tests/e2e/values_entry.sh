@@ -24,6 +24,15 @@ static void *spin(void *arg)
 		counter++;
 	return arg;
 }
+static void *wait_for_child(void *arg)
+{
+	counter++; /* vfork(): the thread is in a call that nothing interrupts, until its child has ended */
+	if (!vfork()) {
+		sleep(3);
+		_exit(0);
+	}
+	return arg;
+}
 __attribute__((constructor)) static void early(void)
 {
 	const char *how = getenv("EARLY");
@@ -44,6 +53,15 @@ __attribute__((constructor)) static void early(void)
 	}
 	if (!strcmp(how, "thread")) {
 		pthread_create(&t, NULL, spin, NULL);
+		while (!counter)
+			;
+	}
+	if (!strcmp(how, "again")) {
+		setenv("EARLY", "nothing", 1);
+		execl("/proc/self/exe", "late", NULL);
+	}
+	if (!strcmp(how, "waits")) {
+		pthread_create(&t, NULL, wait_for_child, NULL);
 		while (!counter)
 			;
 	}
@@ -77,6 +95,10 @@ claim 'and finds its entry point where it is' grep -qx 'entry 1' printed
 claim 'all of it is exact' eval '"$PUGMARK" values nothing | grep -q ", 0 with something assumed, 0 unknown; up to its end"'
 claim 'a trap that a constructor raises is its own' early trap
 
+claim 'a program that a constructor executes anew is recorded' early again
+claim 'and finds its entry point where it is' grep -qx 'entry 1' printed
+claim 'all of it is exact' eval '"$PUGMARK" values again | grep -q ", 0 with something assumed, 0 unknown; up to its end"'
+
 # The process ends that was started; its child comes to the entry point, and stops nowhere.
 claim 'one that goes on in a child cannot be recorded' eval '! early daemon'
 claim 'which is said' grep -q 'it ended before' err
@@ -88,6 +110,11 @@ claim 'a program with a thread that a constructor began is recorded' early threa
 "$PUGMARK" values thread seen >seen 2>>err
 claim 'and both are known from the entry point on' is "$(grep -c 'up to its end' values)" 2
 claim 'no count is exact that is another one' eval 'grep -q seen seen && ! grep -vE "~" seen'
+
+# Not even its other threads are stopped.
+claim 'a program whose constructor has begun a thread that cannot be stopped is not recorded' eval '! early waits'
+claim 'which is said, and that it was killed' eval 'grep -q "was not stopped for a moment" err && grep -q "was killed" err'
+claim 'nothing of it is executed behind its entry point' eval '! grep -q . printed'
 
 never() { # ARGUMENT...: its process is $recorder, and `hold` keeps its program waiting
 	mkfifo hold 2>/dev/null

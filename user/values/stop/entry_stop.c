@@ -53,11 +53,16 @@ static int signal_of(int status)
 	return is_event || is_call ? 0 : WSTOPSIG(status);
 }
 
+static bool is_exec(int status)
+{
+	return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
+}
+
 static int wait_for_exec(pid_t pid, const struct entry_patience *patience)
 {
 	int status, err = next_stop(pid, patience, &status);
 
-	while (!err && status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
+	while (!err && !is_exec(status)) {
 		if (ptrace(PTRACE_CONT, pid, NULL, (long)signal_of(status)))
 			return -errno;
 		err = next_stop(pid, patience, &status);
@@ -65,26 +70,48 @@ static int wait_for_exec(pid_t pid, const struct entry_patience *patience)
 	return err;
 }
 
-static int wait_for_entry(pid_t pid, const struct entry_trap *trap,
-			  const struct entry_patience *patience)
+/* Before the first instruction of what it has become. */
+static int prepare(pid_t pid, struct entry_trap *trap, struct pugmark_diag *diag)
+{
+	int err = entry_trap_set(pid, trap);
+
+	if (err == -ENOENT)
+		return pugmark_diag_set(
+			diag, err, NULL, PUGMARK_NO_OFFSET,
+			"this kernel gives programs no vDSO (vdso=0), without which "
+			"they are not stopped where they begin");
+	if (err)
+		return failed(err, "setting a trap at its entry point", diag);
+	err = hide_vdso(pid);
+	return err ? failed(err, "its auxiliary vector cannot be changed", diag) : 0;
+}
+
+static int wait_failed(int err, const char *ended, struct pugmark_diag *diag)
+{
+	bool has_ended = err == -ESRCH || err == -ECHILD;
+
+	return err == -EINTR ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+						"the recording was to end before the program had "
+						"come to its entry point")
+			     : failed(err, has_ended ? ended : "ptrace", diag);
+}
+
+/* A constructor of a library may have it become another program, or the same once more. */
+static int wait_for_entry(pid_t pid, struct entry_trap *trap, const struct entry_patience *patience,
+			  struct pugmark_diag *diag)
 {
 	int status, err = 0, signal = 0;
 
 	while (!err && !entry_trap_hit(pid, trap)) {
-		if (ptrace(PTRACE_SYSCALL, pid, NULL, (long)signal))
-			return -errno;
-		err = next_stop(pid, patience, &status);
-		signal = err ? 0 : signal_of(status);
+		err = ptrace(PTRACE_SYSCALL, pid, NULL, (long)signal) ? -errno : 0;
+		err = err ? err : next_stop(pid, patience, &status);
+		if (err)
+			return wait_failed(err, "it ended before", diag);
+		signal = signal_of(status);
+		if (is_exec(status))
+			err = prepare(pid, trap, diag);
 	}
 	return err;
-}
-
-static int wait_failed(int err, const char *when, struct pugmark_diag *diag)
-{
-	return err == -EINTR ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-						"the recording was to end before the program had "
-						"come to its entry point")
-			     : failed(err, when, diag);
 }
 
 int entry_stop_wait(pid_t pid, const struct entry_patience *patience, struct pugmark_diag *diag)
@@ -94,14 +121,8 @@ int entry_stop_wait(pid_t pid, const struct entry_patience *patience, struct pug
 
 	if (err)
 		return wait_failed(err, "it ended", diag);
-	err = entry_trap_set(pid, &trap);
-	if (err)
-		return failed(err, "its entry point is not known", diag);
-	err = hide_vdso(pid);
-	if (err)
-		return failed(err, "its auxiliary vector cannot be changed", diag);
-	err = wait_for_entry(pid, &trap, patience);
-	return err ? wait_failed(err, "it ended before", diag) : 0;
+	err = prepare(pid, &trap, diag);
+	return err ? err : wait_for_entry(pid, &trap, patience, diag);
 }
 
 void entry_stop_end(pid_t pid)

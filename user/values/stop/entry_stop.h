@@ -19,8 +19,9 @@ struct entry_patience {
 	void *ctx;
 };
 
-/* After that: waits until it is there. Its first thread is then stopped, until entry_stop_end();
- * others that constructors of libraries have begun go on. -ESRCH: it ended before. -EINTR:
+/* After that: waits until it is there, be it after several execs. Its first thread is then stopped,
+ * until entry_stop_end(); others that constructors of libraries have begun go on. -ESRCH: it ended
+ * before. -EINTR:
  * @ends has said so. */
 int entry_stop_wait(pid_t pid, const struct entry_patience *patience, struct pugmark_diag *diag);
 void entry_stop_end(pid_t pid);
