@@ -361,6 +361,7 @@ static int begin_frozen(void *ctx, const struct frozen *others)
 	return err;
 }
 
+/* On errors the first thread stands until it is killed: the program does not run unrecorded. */
 static int begin(struct capturing *c, pid_t pid, const struct entry_patience *patience,
 		 struct pugmark_diag *diag)
 {
@@ -374,7 +375,8 @@ static int begin(struct capturing *c, pid_t pid, const struct entry_patience *pa
 	err = write_starts(c, &pid, 1, diag);
 	if (!err)
 		err = freeze_others(pid, begin_frozen, &a, diag);
-	entry_stop_end(pid);
+	if (!err)
+		entry_stop_end(pid);
 	return err;
 }
 

@@ -19,7 +19,7 @@ int capturing_new(const struct recorder_options *options, const struct text_span
  * Reads the ring from here on. */
 int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag);
 /* Before the command's process @pid is let go, and after: the program stops at its entry point,
- * where all of it is written, and goes on. */
+ * where all of it is written, and goes on. On errors it does not: the caller kills it. */
 int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
 int capturing_begin(struct capturing *c, pid_t pid, const struct entry_patience *patience,
 		    struct pugmark_diag *diag);
