@@ -252,6 +252,7 @@ static void test_words(void **state)
 
 static void test_untold(void **state)
 {
+	enum { GETS2 = 0x802c542a, SETSF2 = 0x402c542d }; /* of asm/termbits.h */
 	enum { SIOCGIFCONF_REQUEST = 0x8912, FIEMAP = 0xc020660b, WAKE_OP_PRIVATE = 5 | 128 };
 	static const struct {
 		uint32_t nr;
@@ -261,6 +262,9 @@ static void test_untold(void **state)
 	} calls[] = {
 		{SYS_read, {0}, 5, false},
 		{SYS_ioctl, {1, TCGETS}, -ENOTTY, false},
+		{SYS_ioctl, {1, GETS2}, -ENOTTY, false},
+		{SYS_ioctl, {1, SETSF2}, 0, false},
+		{SYS_ioctl, {1, TCGETA}, 0, false},
 		{SYS_ioctl, {1, FIONREAD}, 0, false},
 		{SYS_ioctl, {1, SIOCGIFCONF_REQUEST}, 0, true}, /* through a pointer in there */
 		{SYS_ioctl, {1, FIEMAP}, 0, true},		/* beyond 256 bytes */
@@ -271,6 +275,7 @@ static void test_untold(void **state)
 		{SYS_select, {1025}, 1, true},
 		{SYS_prctl, {15}, 0, false},
 		{SYS_prctl, {0x41555856}, 320, true}, /* PR_GET_AUXV */
+		{SYS_prctl, {35, 15}, 0, true},	      /* PR_SET_MM, PR_SET_MM_MAP_SIZE */
 		{SYS_futex, {0, 128}, 0, false},
 		{SYS_futex, {0, WAKE_OP_PRIVATE}, 0, true},
 		{SYS_io_getevents, {0}, -EINTR, true},
