@@ -324,9 +324,7 @@ static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct p
 	*stopped_ns = now_ns() - before_ns;
 	if (err)
 		return err;
-	err = start_image_write(c->image, a.seen, a.stood_ns, diag);
-	if (err)
-		return err;
+	start_image_write(c->image, a.seen, a.stood_ns);
 	err = write_table(c);
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
 }
@@ -348,10 +346,10 @@ static int begin_frozen(void *ctx, const struct frozen *others)
 	struct capturing *c = a->c;
 	int err = start_image_memory(c->image, a->pid, a->diag);
 
-	if (!err)
-		err = start_image_write(c->image, a->pid, a->stood_ns, a->diag);
-	if (!err)
+	if (!err) {
+		start_image_write(c->image, a->pid, a->stood_ns);
 		err = write_table(c);
+	}
 	if (!err)
 		err = write_starts(c, others->tids, others->n, a->diag);
 	if (!err)

@@ -270,6 +270,8 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 		if (is_read(s, m))
 			err = own_pages_read(&s->pages, mem, pagemap, m) ? 0 : -ENOMEM;
 	}
+	if (!err) /* not later: the process may end as soon as it goes on */
+		err = process_maps_look(&s->maps, pid);
 	if (mem >= 0)
 		close(mem);
 	if (pagemap >= 0)
@@ -279,13 +281,8 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 		   : 0;
 }
 
-int start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns,
-		      struct pugmark_diag *diag)
+void start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns)
 {
-	int err = process_maps_look(&s->maps, pid);
-
-	if (err)
-		return look_failed(err, pid, diag);
 	for (uint32_t i = 0; i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
@@ -297,7 +294,6 @@ int start_image_write(struct start_image *s, pid_t pid, uint64_t stood_ns,
 						: CAPTURE_NONE);
 	}
 	own_pages_write(&s->pages, s->writer);
-	return 0;
 }
 
 /* What the kernel writes whenever it likes (rseq(2): on which processor the task runs) is not

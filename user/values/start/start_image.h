@@ -26,11 +26,10 @@ int start_image_room(struct start_image *image, pid_t pid, uint64_t max_bytes,
 		     struct pugmark_diag *diag);
 /* Reads the memory of the stopped process @pid, and notes what it has mapped. */
 int start_image_memory(struct start_image *image, pid_t pid, struct pugmark_diag *diag);
-/* Writes what was read, and the files that it is of: the process may have gone on by then. What is
- * written to a file since @stood_ns, when it stood still (CLOCK_MONOTONIC), is no part of it.
- * 0, or -errno with @diag filled and nothing written. */
-int start_image_write(struct start_image *image, pid_t pid, uint64_t stood_ns,
-		      struct pugmark_diag *diag);
+/* Writes what was read, and the files that it is of: the process may have gone on by then, or
+ * have ended, and then files are not known. What is written to a file since @stood_ns, when it
+ * stood still (CLOCK_MONOTONIC), is no part of it. */
+void start_image_write(struct start_image *image, pid_t pid, uint64_t stood_ns);
 /* The registers of its stopped thread @tid. *@xsave is owned by the image, until the next call. */
 int start_image_registers(struct start_image *image, pid_t tid, struct capture *out,
 			  struct pugmark_diag *diag);
