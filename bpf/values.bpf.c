@@ -382,20 +382,31 @@ static __always_inline __u32 number_of_call(struct capture_state *cs, const stru
 	return nr;
 }
 
+/* Sends nothing. */
+static __always_inline void note_interrupted(const struct pt_regs *r, long result)
+{
+	struct capture_state *cs = state_of(bpf_get_current_task_btf());
+
+	if (!cs)
+		cs = state_new();
+	if (cs)
+		number_of_call(cs, r, result);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 {
-	bool captured = capturing;
-
-	/* One that is interrupted as the process is stopped for its start counts as well. */
-	if (!captured && result != -ERESTART_RESTARTBLOCK)
+	/* One that is interrupted as the process is stopped for its start counts as well, though
+	 * nothing is captured yet. */
+	if (!capturing) {
+		if (result == -ERESTART_RESTARTBLOCK)
+			note_interrupted(r, result);
 		return 0;
+	}
 	struct capture_state *cs = recorded();
 	if (!cs)
 		return 0;
 	__u32 nr = number_of_call(cs, r, result);
-	if (!captured)
-		return 0;
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
 	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of.
 	 */
