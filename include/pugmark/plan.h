@@ -178,6 +178,7 @@ enum pugmark_plan_func_flag {
 					    another switch jumps back behind it */
 	PUGMARK_PLAN_FUNC_WHOLE =
 		64, /* to choose for it would take too much: it is marked all over */
+	PUGMARK_PLAN_FUNC_FOREIGN = 128, /* opaque, as it is taken for another module's code */
 };
 
 struct pugmark_plan_func {

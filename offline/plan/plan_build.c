@@ -47,6 +47,8 @@ static void add_func(struct plan_builder *b, uint32_t func)
 		f->flags |= PUGMARK_PLAN_FUNC_ENTERED;
 	if (pf->flags & PROG_OPAQUE)
 		f->flags |= PUGMARK_PLAN_FUNC_OPAQUE;
+	if (pf->flags & PROG_FOREIGN)
+		f->flags |= PUGMARK_PLAN_FUNC_FOREIGN;
 	if (pf->flags & PROG_FUNC_SWITCHES)
 		f->flags |= PUGMARK_PLAN_FUNC_SWITCHES;
 	if (pf->flags & PROG_FUNC_LEAVES)

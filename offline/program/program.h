@@ -78,6 +78,7 @@ struct prog_block {
 enum prog_func_flag {
 	PROG_ENTRY_WITNESS = 1,	 /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	 /* out of scope: its calls are not traced */
+	PROG_FOREIGN = 256,	 /* PROG_OPAQUE, as it is foreign code */
 	PROG_UNCALLED = 128,	 /* nothing is known to enter it: it seldom runs */
 	PROG_COUNTED = 64,	 /* freq is counted, and that of such blocks as a recording tells */
 	PROG_PATHS = 8,		 /* the trace is to hold every block that it executes */
@@ -135,6 +136,8 @@ struct program_options {
 	 * NULL: probes carry all. */
 	const uint8_t *patchable;
 	const bool *opaque;	/* per function of the model, or NULL: none */
+	const bool *foreign;	/* per function of the model, which of the opaque ones are foreign
+				   code (foreign_code.h); or NULL: none */
 	const uint8_t *entered; /* per function of the model: exported ones that another module is
 				   known to import; or NULL: a program's none, a library's all */
 	const uint8_t *traced;	/* per import of the model: a module that is traced as well has it;

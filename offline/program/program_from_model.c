@@ -423,6 +423,8 @@ static void make_function(struct maker *m, uint32_t func)
 	}
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
+		if (m->options->foreign && m->options->foreign[func])
+			pf->flags |= PROG_FOREIGN;
 		maker_make_opaque(m, func);
 		return;
 	}

@@ -150,6 +150,18 @@ claim 'some hundred callbacks' [ "$(wc -l <expected)" -gt 500 ]
 claim 'each is an entry, in order' cmp expected callbacks
 claim 'and what C calls is a call' is "$(grep -c " call program .* program:$(address own)$" dump)" \
 	"$(grep -c " call program .* program:$(address enter)$" dump)"
+
+run 0 record -q -o quiet -N called -- ./named
+claim 'nothing is said with -q' [ ! -s err ]
+run 0 verify quiet
+claim 'but the recording says it, also of a scope' grep -Eq ': 82 functions have no call frame information' out
+run 0 plan program
+claim 'a plan does' grep -Eq '^  functions +[0-9]+ of [0-9]+: 82 are taken for another module' out
+run 0 plan -N enter named
+claim 'beside its scope' grep -Eq '^  functions +[0-9]+ of [0-9]+: the scope; 82 are taken for another module' out
+run 0 plan --format json program
+claim 'in JSON as well' grep -q '"foreign":82,' out
+
 for mode in full casper; do
 	run 0 record -q -o rec.$mode --mode $mode -- ./program
 	run 0 verify rec.$mode

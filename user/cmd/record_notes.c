@@ -5,6 +5,7 @@
 #include "user/cli/command.h"
 #include "user/cli/printable.h"
 #include "user/file/packed.h"
+#include "user/plan/foreign_functions.h"
 #include "user/plan/unknown_code.h"
 #include "user/proc/running.h"
 
@@ -56,28 +57,6 @@ static void tell_whole(const struct record_modules *modules)
 				    " is too large to choose for: each of its blocks is probed "
 				    "(-N leaves it out)\n");
 		}
-	}
-}
-
-/* Says where code of a file is taken for that of another module. What is left out because somebody
- * has asked for it is not told. */
-static void tell_foreign(const struct record_args *a, const struct record_modules *modules)
-{
-	const struct planning_options *o = &a->planning;
-	for (uint32_t i = 0; i < modules->n; i++) {
-		const struct recorder_module *m = &modules->at[i];
-		uint32_t n = 0;
-		for (uint32_t f = 0; m->plan && f < m->plan->n_funcs; f++)
-			n += !!(m->plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE);
-		if (!n || o->n_only || o->n_without || o->n_out || o->n_shares ||
-		    modules->planned[i].n_left_out)
-			continue;
-		command_say(stderr, "pugmark: note: ", m->name ? m->name : m->path, ": ");
-		fprintf(stderr,
-			"%u functions have no call frame information, and frames of a size that "
-			"nothing tells or a stack of their own: they are taken for another "
-			"module's, and not traced\n",
-			n);
 	}
 }
 
@@ -155,6 +134,15 @@ static char *unknown_words(const struct recorder_module *m, const char *name)
 		       : NULL;
 }
 
+/* Of code that is taken for that of another module. */
+static char *foreign_words(const struct recorder_module *m, const char *name)
+{
+	uint32_t n = m->plan ? foreign_functions_of(m->plan) : 0;
+	char *words;
+
+	return n && asprintf(&words, "%s: " FOREIGN_FUNCTIONS_WORDS, name, n) >= 0 ? words : NULL;
+}
+
 /* Says which processes are not traced: workers that a process has already. What it forks from now
  * on is. */
 static void tell_forked(const struct record_args *a, const struct record_modules *modules)
@@ -222,14 +210,13 @@ void record_notes_tell(struct record_args *a, const struct record_modules *modul
 	warn_unresolved(modules, a->options.quiet);
 	if (!a->options.quiet)
 		tell_whole(modules);
-	if (!a->options.quiet && !a->modules.plan)
-		tell_foreign(a, modules);
 	if (!a->options.quiet)
 		tell_kept_out(a, modules);
 	notes[0] = tell_left_out(modules, a->options.quiet);
 	notes[1] = tell_each(modules, packed_words, a->options.quiet);
 	notes[2] = tell_each(modules, numberless_words, a->options.quiet);
 	notes[3] = tell_each(modules, unknown_words, a->options.quiet);
+	notes[4] = tell_each(modules, foreign_words, a->options.quiet);
 	if (!a->options.quiet && !a->options.carrier)
 		record_notes_awaited(&a->modules, modules, false);
 	if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)

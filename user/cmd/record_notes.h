@@ -6,7 +6,7 @@
 
 #include "user/record/ask/record_args.h"
 
-enum { RECORD_NOTES = 4 };
+enum { RECORD_NOTES = 5 };
 
 /* Says what the plans leave out, and what else is to be known before the run. What the recording is
  * to say as well is put into @notes, the caller's to free, and so into @args. */

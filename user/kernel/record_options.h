@@ -52,7 +52,7 @@ enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED, CARRIER_AUTO };
  * are patched. */
 enum live_coding { CODING_BY_CARRIER, CODING_NOW, CODING_LATER };
 
-#define RECORDER_NOTES 4
+#define RECORDER_NOTES 5
 
 struct recorder_options {
 	const struct recorder_module *modules;

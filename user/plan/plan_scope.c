@@ -2,7 +2,6 @@
 /* plan_scope.c: see plan_scope.h. */
 #include "user/plan/plan_scope.h"
 
-#include "offline/program/foreign_code.h"
 #include "offline/share/share_functions.h"
 #include "user/cli/patterns.h"
 
@@ -71,13 +70,13 @@ static int leave_other_shares(const struct pugmark_model *model, const struct pl
 }
 
 int plan_scope_find(const struct pugmark_model *model, const struct planning_options *o,
-		    const struct profile *profile, bool **out, struct pugmark_diag *diag)
+		    const struct profile *profile, const bool *foreign, bool **out,
+		    struct pugmark_diag *diag)
 {
 	*out = NULL;
 	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
 	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
-	uint32_t n_foreign = without ? foreign_code_find(model, without) : 0;
-	if (without && !n_foreign && !o->n_only && !o->n_without && !o->n_out && !o->n_shares) {
+	if (without && !foreign && !o->n_only && !o->n_without && !o->n_out && !o->n_shares) {
 		free(in);
 		free(without);
 		return 0;
@@ -89,6 +88,8 @@ int plan_scope_find(const struct pugmark_model *model, const struct planning_opt
 		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
 	if (!err)
 		err = apply_without(model, o, without, diag);
+	for (uint32_t f = 0; !err && foreign && f < model->n_funcs; f++)
+		without[f] |= foreign[f];
 	for (uint32_t i = 0; !err && i < o->n_out; i++) {
 		uint32_t f = pugmark_model_func_at(model, o->out[i]);
 		if (f != PUGMARK_NONE)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* plan_show.c: the numbers of a plan, and its probes one by one. */
 #include "user/plan/plan_show.h"
+#include "user/plan/foreign_functions.h"
 #include "user/plan/unknown_code.h"
 
 #include "user/file/packed.h"
@@ -14,6 +15,7 @@ enum { N_KINDS = PUGMARK_WITNESS_RETURN + 1, N_CLASSES = PUGMARK_PROBE_REFUSED +
 
 struct tally {
 	uint32_t functions, call_sites; /* of the scope */
+	uint32_t foreign, left_out;	/* functions that are not: as foreign code, as was asked */
 	uint32_t kinds[N_KINDS], classes[N_CLASSES];
 	double fewer, cheaper; /* than mode full: shares of it; 0 where full has none */
 };
@@ -36,6 +38,9 @@ static struct tally tally_of(const struct planning_result *r)
 		t.functions++;
 		t.call_sites += r->model->funcs[func].n_sites;
 	}
+	t.foreign = foreign_functions_of(r->plan);
+	if (t.functions + t.foreign < r->model->n_funcs)
+		t.left_out = r->model->n_funcs - t.functions - t.foreign;
 	if (r->full_sites)
 		t.fewer = 1 - (double)r->plan->n_sites / r->full_sites;
 	if (r->full_cost_ns > 0)
@@ -102,7 +107,12 @@ static void text_stats(const struct plan_shown *s)
 		      s->options->returns_apart ? ", returns apart" : "");
 	outbuf_format(out, "  functions      %u", t.functions);
 	if (t.functions < r->model->n_funcs)
-		outbuf_format(out, " of %u: the scope", r->model->n_funcs);
+		outbuf_format(out, " of %u:", r->model->n_funcs);
+	if (t.left_out)
+		outbuf_text(out, " the scope");
+	if (t.foreign)
+		outbuf_format(out, "%s %u are taken for another module's", t.left_out ? ";" : "",
+			      t.foreign);
 	outbuf_format(out, "\n  call sites     %u\n", t.call_sites);
 	outbuf_format(out, "  probes         %u, %.1f %% fewer than the %u of mode full\n",
 		      r->plan->n_sites, 100 * t.fewer, r->full_sites);
@@ -220,10 +230,10 @@ static void json_stats(const struct plan_shown *s)
 	outbuf_json(out, "{\"binary\":", s->binary);
 	outbuf_format(out,
 		      ",\"mode\":\"%s\",\"returns_apart\":%s,\"functions\":%u,\"call_sites\":%u,"
-		      "\"sites\":%u",
+		      "\"foreign\":%u,\"sites\":%u",
 		      planning_mode_name(r->plan->mode),
 		      s->options->returns_apart ? "true" : "false", t.functions, t.call_sites,
-		      r->plan->n_sites);
+		      t.foreign, r->plan->n_sites);
 	json_counts(out, "sites_by_kind", t.kinds, plan_kind_names, N_KINDS);
 	json_counts(out, "sites_by_class", t.classes, cfg_probe_names, N_CLASSES);
 	outbuf_format(out,

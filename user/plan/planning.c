@@ -6,6 +6,7 @@
 #include "offline/plan/plan_seed.h"
 #include "offline/link/callers_by_name.h"
 #include "offline/plan/plan_build.h"
+#include "offline/program/foreign_code.h"
 #include "user/cli/patterns.h"
 #include "user/file/own_cache.h"
 #include "user/plan/plan_cache.h"
@@ -42,7 +43,7 @@ struct planner {
 	uint8_t *bound;		    /* per import: it is the binary's own */
 	uint8_t *never;		    /* per import: it never returns */
 	struct profile profile;
-	bool *opaque;
+	bool *foreign, *opaque;		    /* per function; NULL: none is */
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
 	struct program *program;
 	struct choosing *choosing;	   /* for it, or NULL */
@@ -199,11 +200,25 @@ static int find_reads(struct planner *p)
 	return 0;
 }
 
+static int find_foreign(struct planner *p)
+{
+	p->foreign = calloc(p->model->n_funcs + 1, sizeof(bool));
+	if (!p->foreign)
+		return failed(p, -ENOMEM);
+	if (!foreign_code_find(p->model, p->foreign)) {
+		free(p->foreign);
+		p->foreign = NULL;
+	}
+	return 0;
+}
+
 static int make_program(struct planner *p)
 {
 	if (p->program)
 		return 0;
-	int err = plan_scope_find(p->model, p->o, &p->profile, &p->opaque, p->diag);
+	int err = find_foreign(p);
+	if (!err)
+		err = plan_scope_find(p->model, p->o, &p->profile, p->foreign, &p->opaque, p->diag);
 	if (!err)
 		err = find_reads(p);
 	if (err)
@@ -225,6 +240,7 @@ static int make_program(struct planner *p)
 		.patchable = patchable,
 		.costs = p->costs,
 		.opaque = p->opaque,
+		.foreign = p->foreign,
 		.entered = p->entered,
 		.traced = p->traced,
 		.bound = p->bound,
@@ -421,6 +437,7 @@ static void planner_deinit(struct planner *p)
 	free(p->never);
 	free(p->recalled);
 	free(p->taken_path);
+	free(p->foreign);
 	free(p->opaque);
 	free(p->func_reads);
 	free(p->import_reads);
