@@ -249,6 +249,13 @@ static void read_own_strings(struct search *s, const char *path)
 		read_texts(s, &file, TEXT_SYMBOL);
 }
 
+/* Whether the recorder has too little to read any file: that is no fault of the one that it read.
+ * Whatever stands in a file that is too large, or damaged, or being written to, is `missing`. */
+static bool is_of_recorder(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+}
+
 /* Follows DT_NEEDED from @path on through all that is found. */
 static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 {
@@ -270,14 +277,16 @@ static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 		err = library_search_plugin(&s->found, options->plugins[i], diag);
 	for (uint32_t i = 0; !err && i < s->found.files.n && !s->found.failed; i++) {
 		int unread = read_file(s, s->found.files.at[i].path, false);
-		if (private_file_unknown(unread))
-			s->found.failed = unread;
+		if (is_of_recorder(unread))
+			err = pugmark_diag_set(diag, unread, s->found.files.at[i].path,
+					       PUGMARK_NO_OFFSET, "%s", private_file_why(unread));
 		s->found.missing |= unread != 0;
 	}
 	if (!err && s->found.failed)
-		err = pugmark_diag_set(diag, s->found.failed, path, PUGMARK_NO_OFFSET,
-				       "a library of it could not be looked at: %s",
-				       private_file_why(s->found.failed));
+		err = pugmark_diag_set(
+			diag, s->found.failed, s->found.failed_path ? s->found.failed_path : path,
+			PUGMARK_NO_OFFSET, "a library or list of them that cannot be looked at: %s",
+			private_file_why(s->found.failed));
 	return err;
 }
 

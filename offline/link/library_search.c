@@ -40,6 +40,13 @@ static int open_library(const char *path, int *fd, struct stat *st)
 	       eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_machine == EM_X86_64;
 }
 
+static void set_failed(struct library_search *s, int err, const char *path)
+{
+	s->failed = err;
+	free(s->failed_path);
+	s->failed_path = strdup(path);
+}
+
 /* Puts the file at @path on the list, unless it is there. Returns whether it is an ELF file of
  * x86-64, or may be, which is a failure. A path that is listed is not opened again: in a sandbox
  * each opening is asked for. */
@@ -51,7 +58,7 @@ static bool add_file(struct library_search *s, const char *path)
 	__attribute__((cleanup(close_fd))) int fd = -1;
 	int is = open_library(path, &fd, &st);
 	if (is < 0)
-		s->failed = is;
+		set_failed(s, is, path);
 	if (is <= 0)
 		return is < 0;
 	if (s->own.path && s->own.dev == st.st_dev && s->own.ino == st.st_ino) {
@@ -138,7 +145,7 @@ static bool find_in_cache(struct library_search *s, const char *name)
 	if (err)
 		s->cache = (struct private_file){0};
 	if (private_file_unknown(err))
-		s->failed = err;
+		set_failed(s, err, "/etc/ld.so.cache");
 	s->cache_asked = true;
 	return ld_cache_find(s->cache.bytes, s->cache.len_bytes, name, take_cached, s);
 }
@@ -175,10 +182,17 @@ int library_search_plugin(struct library_search *s, const char *path, struct pug
 	if (stat(path, &st))
 		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
 					strerror(errno));
-	if (add_file(s, path))
-		return s->failed ? pugmark_diag_set(diag, s->failed, path, PUGMARK_NO_OFFSET, "%s",
-						    private_file_why(s->failed))
-				 : 0;
+	int before = s->failed;
+	s->failed = 0;
+	bool added = add_file(s, path);
+	int err = s->failed;
+	if (before)
+		s->failed = before;
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s",
+					private_file_why(err));
+	if (added)
+		return 0;
 	return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
 				"not an ELF file of x86-64");
 }
@@ -205,7 +219,7 @@ void library_search_preloaded(struct library_search *s)
 	char list[PATH_MAX] = "";
 	__attribute__((cleanup(close_fd))) int fd = open_regular("/etc/ld.so.preload", NULL);
 	if (fd < 0 && private_file_unknown(fd))
-		s->failed = fd;
+		set_failed(s, fd, "/etc/ld.so.preload");
 	add_preloaded(s, s->options->preloaded);
 	if (fd >= 0 && read(fd, list, sizeof(list) - 1) > 0)
 		add_preloaded(s, list);
@@ -218,4 +232,5 @@ void library_search_deinit(struct library_search *s)
 	VEC_FREE(&s->files);
 	private_file_free(&s->cache);
 	free(s->rpath);
+	free(s->failed_path);
 }

@@ -30,6 +30,7 @@ struct library_search {
 	bool missing; /* something was not found */
 	bool linked;  /* something that is run needs the program's own file */
 	int failed;   /* -errno: of some file nobody knows (private_file_unknown()), or -ENOMEM */
+	char *failed_path; /* that file; or NULL */
 };
 
 void library_search_deinit(struct library_search *search);

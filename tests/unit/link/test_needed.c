@@ -302,6 +302,32 @@ static void damaged_library(void **state)
 	entered_deinit(&e);
 }
 
+/* Larger than any file that is read: what it names is not known, and that is no error. */
+static void large_library(void **state)
+{
+	make_files(*state);
+	shell("truncate -s 5G %s/near/libb.so", (char *)*state);
+	struct entered e = mark(*state, &(struct library_options){0});
+	assert_true(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+}
+
+/* An error of a file that is loaded first is not said of the module that is looked at behind it. */
+static void library_that_cannot_be_read(void **state)
+{
+	char plugin[512];
+	const char *const plugins[] = {plugin};
+	struct pugmark_diag diag = {0};
+	make_files(*state);
+	snprintf(plugin, sizeof(plugin), "%s/plugin.so", (char *)*state);
+	struct entered e = mark(*state, &(struct library_options){0});
+	struct library_options options = {
+		.preloaded = "/proc/self/mem", .plugins = plugins, .n_plugins = 1};
+	assert_int_equal(callers_by_name_mark(e.model, &options, e.bytes, e.bound, &diag), -EIO);
+	assert_string_equal(diag.file, "/proc/self/mem");
+	entered_deinit(&e);
+}
+
 enum { CONSTANT = SHT_NUM }; /* what changes: constant data, else sections of that type */
 
 /* Makes the headers of @dir/@name say that sections are elsewhere in the file. */
@@ -631,6 +657,9 @@ int main(void)
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(made_to_be_loaded, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(missing_library, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(large_library, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(library_that_cannot_be_read, scratch_setup,
+						scratch_teardown),
 		cmocka_unit_test_setup_teardown(damaged_library, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(texts_that_cannot_be_read, scratch_setup,
 						scratch_teardown),
