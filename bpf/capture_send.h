@@ -9,6 +9,7 @@
 
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
+#include "offline/capture/call_area.h"
 #include "offline/capture/capture_ring.h"
 
 #include "bpf/batch.h"
@@ -53,6 +54,14 @@ struct capture_state {
 	__u32 processor;   /* which that was; by then none: rseq is 0 */
 	__u32 has_run;	   /* it has got the processor since capturing began */
 	__u32 is_off;	   /* it has lost the processor (switches.h) */
+	__u32 call_nr;	   /* of the call that it makes slowly (calls.h) */
+	__u32 call_told;   /* that call is told already */
+	__u32 in_stub;	   /* the last signal has found it in the stubs' code */
+	__u32 reserved1;
+	__u64 noted_head; /* a handler has returned into a note that was told; so many there were */
+	__u64 lane_clocks;   /* what clocks had told when its lane was told of last, */
+	__u64 lane_head;     /* and how many notes it had then */
+	struct pt_regs regs; /* of a hit in the stubs' code, as they are to be told */
 	struct pending_call pending[CAPTURE_PENDING];
 	struct capture_note off; /* then: where */
 	struct capture_note on;	 /* it has it back, while that is sent */
@@ -88,6 +97,35 @@ struct {
 volatile bool capturing = false;
 struct capture_counters capture_counters = {};
 __u64 capture_order = 1;
+
+/* Where the process that notes its calls itself counts its orders (call_area.h); 0: nobody does. */
+volatile __u64 call_shared = 0;
+
+/* What the process has counted comes before, what it will count behind. Global, so that it is
+ * verified once. */
+__noinline int order_raise(void)
+{
+	__u64 at = 0;
+
+	if (bpf_probe_read_user(&at, sizeof(at), (void *)call_shared))
+		return 0;
+	at = (at << CALL_ORDER_SHIFT) + 1;
+	for (int i = 0; i < 8; i++) {
+		__u64 now = *(volatile __u64 *)&capture_order;
+
+		if (now >= at || __sync_val_compare_and_swap(&capture_order, now, at) == now)
+			break;
+	}
+	return 0;
+}
+
+/* The next @n numbers of the order. */
+static __always_inline __u64 order_take(__u64 n)
+{
+	if (call_shared)
+		order_raise();
+	return __sync_fetch_and_add(&capture_order, n);
+}
 
 static __always_inline struct capture_state *state_get(void)
 {
@@ -212,14 +250,14 @@ static __always_inline void note_keep(struct capture_state *cs, struct capture_n
 	n->place = place;
 	n->n_words = n_words;
 	n->number = cs->number++;
-	n->order = __sync_fetch_and_add(&capture_order, 1);
+	n->order = order_take(1);
 	n->time_ns = cs->time_ns;
 	n->ip = ip;
 	n->sp = sp;
 	n->pid = cs->pid;
 	n->reserved = 0;
 	record_keep(cs, __builtin_offsetof(struct capture_note, words) + 8 * n_words);
-	if (noting_switches || cs->urgent || cs->batched > CAPTURE_BATCH_FULL ||
+	if (noting_switches || call_shared || cs->urgent || cs->batched > CAPTURE_BATCH_FULL ||
 	    cs->tick - cs->batch_tick > OLD_TICKS)
 		records_send(cs, cs->urgent == LOOKED_AT_AT_ONCE ? BPF_RB_FORCE_WAKEUP
 								 : BPF_RB_NO_WAKEUP);

@@ -60,7 +60,7 @@ __noinline int clocks_piece(struct capture_state *cs, __u64 slot, __u64 first, _
 	c->number = cs->number++;
 	c->first = first;
 	c->time_ns = cs->time_ns;
-	c->order = __sync_fetch_and_add(&capture_order, n + 1);
+	c->order = order_take(n + 1);
 	record_keep(cs, __builtin_offsetof(struct capture_clocks, entries) + bytes);
 	return 0;
 }

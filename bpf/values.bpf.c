@@ -15,6 +15,7 @@
 #include "bpf/calls_out.h"
 #include "bpf/capture_send.h"
 #include "bpf/channel.h"
+#include "bpf/call_lanes.h"
 #include "bpf/clocks.h"
 #include "bpf/opened_name.h"
 #include "bpf/pids.h"
@@ -190,6 +191,19 @@ static __always_inline bool begins_handler(const struct capture_state *cs, __u64
 	return cs->signalled && ip - cs->handler < ENTRY_BYTES;
 }
 
+/* A handler's frame. What a signal has found in the stubs' code (calls.h) stands there as it is
+ * there: the registers follow from what was told of the signal. */
+enum { FRAME_REGISTERS = 48, FRAME_REGISTERS_END = FRAME_REGISTERS + 8 * 18 };
+static __always_inline void frame_send(struct capture_state *cs, __u64 at)
+{
+	if (!cs->in_stub) {
+		range_send(cs, at, SIGNAL_FRAME_BYTES);
+		return;
+	}
+	range_send(cs, at, FRAME_REGISTERS);
+	range_send(cs, at + FRAME_REGISTERS_END, SIGNAL_FRAME_BYTES - FRAME_REGISTERS_END);
+}
+
 /* Of a hit of two probes at one place, exactly one is to count, whenever the generation changes
  * between the two. The kernel runs the one that was placed last first: it takes the task along to
  * the generation that it finds, and the older one counts if that is its own. */
@@ -217,7 +231,7 @@ int capture(struct pt_regs *ctx)
 	if (!cs || !is_of_now(cs, cookie >> 32))
 		return 0;
 	cs->busy = 1;
-	clocks_send(cs);
+	noted_send(cs, 0);
 	struct pt_regs regs;
 	bpf_probe_read_kernel(&regs, sizeof(regs), ctx);
 	__u64 base = regs.ip - d->addr_off;
@@ -241,7 +255,7 @@ int capture(struct pt_regs *ctx)
 	cs->signalled = 0;
 	if (handles &&
 	    !redacting) /* what a handler is told: its return address is the first word */
-		range_send(cs, regs.sp + d->cfa_off - 8, SIGNAL_FRAME_BYTES);
+		frame_send(cs, regs.sp + d->cfa_off - 8);
 	if (first || d->roles & ROLE_LAND || outside) {
 		note_all(cs->words, &regs);
 		note_send(cs, RING_CAPTURE_ENTER, index, regs.ip, regs.sp, 17);
@@ -288,21 +302,15 @@ static __always_inline __u64 descriptor(const struct pt_regs *r, __u32 nr)
 	return nr == SYS_MMAP ? r->r8 : r->di;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
+/* A system call begins. */
+static __always_inline void begin_call(struct capture_state *cs, const struct pt_regs *r, __u32 nr)
 {
-	if (!capturing)
-		return 0;
-	struct capture_state *cs = recorded();
-	if (!cs)
-		return 0;
-	clocks_send(cs);
-	cs->entered = __sync_fetch_and_add(&capture_order, 1);
+	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
+	bool pauses = row && row->traits & CAPTURE_PAUSES;
+
+	cs->entered = order_take(1);
 	if (redacting)
 		cs->file = (__u64)opened_file(descriptor(r, nr));
-	__u32 number = nr;
-	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &number);
-	bool pauses = row && row->traits & CAPTURE_PAUSES;
 	if (row && row->traits & CAPTURE_MOVES) {
 		struct file *file = opened_file(r->di);
 		cs->channel = (__u64)file;
@@ -312,6 +320,18 @@ int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
 	/* What waits in it would wait as long. */
 	if (cs->batched && (pauses || noting_switches))
 		records_send(cs, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
+{
+	if (!capturing)
+		return 0;
+	struct capture_state *cs = recorded();
+	if (!cs)
+		return 0;
+	clocks_send(cs);
+	begin_call(cs, r, nr);
 	return 0;
 }
 
@@ -393,24 +413,15 @@ static __always_inline void note_interrupted(const struct pt_regs *r, long resul
 		number_of_call(cs, r, result);
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
+/* A system call is over, and its result is in @r, or what rt_sigreturn() goes back to. */
+static __always_inline void end_call(struct capture_state *cs, const struct pt_regs *r, __u32 nr,
+				     long result)
 {
-	/* One that is interrupted as the process is stopped for its start counts as well, though
-	 * nothing is captured yet. */
-	if (!capturing) {
-		if (result == -ERESTART_RESTARTBLOCK)
-			note_interrupted(r, result);
-		return 0;
-	}
-	struct capture_state *cs = recorded();
-	if (!cs)
-		return 0;
-	__u32 nr = number_of_call(cs, r, result);
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
+
 	/* Of a task that has begun, and of one that vfork's child has used the thread pointer of.
 	 */
-	if (!cs->entered || makes_task(nr))
+	if ((!cs->entered && !call_lanes) || makes_task(nr))
 		clocks_skip(cs);
 	if (redacting && row && row->traits & CAPTURE_CONTENT)
 		name_send(cs, descriptor(r, nr));
@@ -466,8 +477,27 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	note_keep(cs, n, RING_CAPTURE_KERNEL, ~0u, r->ip, r->sp,
 		  channel ? CHANNEL_WORDS + sizeof(struct capture_channel) / 8
 			  : CHANNEL_WORDS + !!m.inode);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
+{
+	/* One that is interrupted as the process is stopped for its start counts as well, though
+	 * nothing is captured yet. */
+	if (!capturing) {
+		if (result == -ERESTART_RESTARTBLOCK)
+			note_interrupted(r, result);
+		return 0;
+	}
+	struct capture_state *cs = recorded();
+	if (!cs)
+		return 0;
+	__u32 nr = number_of_call(cs, r, result);
+	end_call(cs, r, nr, result);
 	return 0;
 }
+
+#include "bpf/calls.h"
 
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
@@ -479,26 +509,33 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 
 	if (!cs)
 		return 0;
-	clocks_send(cs);
-	if (handler <= 1) /* SIG_DFL, SIG_IGN */
+	if (handler <= 1) { /* SIG_DFL, SIG_IGN */
+		clocks_send(cs);
 		return 0;
+	}
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	struct pt_regs regs;
-	bpf_probe_read_kernel(&regs, sizeof(regs), r);
+	struct pt_regs *regs = &cs->regs;
+	bpf_probe_read_kernel(regs, sizeof(*regs), r);
+	bool hidden = false;
+	if (call_code)
+		hidden = call_signalled(cs);
+	else
+		clocks_send(cs);
 	cs->signalled = 1;
 	cs->interrupted = 0; /* it has failed (EINTR) */
 	cs->handler = handler;
-	note_all(cs->words, &regs);
+	note_all(cs->words, regs);
 	cs->words[17] = sig;
 	cs->words[18] = handler;
 	/* Behind a system call the place is known without. */
-	if (!noting_surroundings || (__s64)regs.orig_ax >= 0) {
-		note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, SIGNAL_WORDS);
+	if (!noting_surroundings || (__s64)regs->orig_ax >= 0 || hidden) {
+		note_send(cs, RING_CAPTURE_SIGNAL, hidden ? CAPTURE_HIDDEN_PLACE : ~0u, regs->ip,
+			  regs->sp, SIGNAL_WORDS);
 		return 0;
 	}
 	note_surroundings((struct general_regs *)cs->words,
 			  (struct surroundings *)(cs->words + SIGNAL_WORDS), 0);
-	note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs.ip, regs.sp, MOST_WORDS);
+	note_send(cs, RING_CAPTURE_SIGNAL, ~0u, regs->ip, regs->sp, MOST_WORDS);
 	return 0;
 }
 
@@ -510,6 +547,7 @@ int BPF_PROG(on_exec_values, struct task_struct *task, pid_t old_pid, struct lin
 
 	if (!cs || !capturing || !recorded())
 		return 0;
+	cs->call_told = cs->entered = 0;
 	__builtin_memset(cs->base, 0, sizeof(cs->base));
 	cs->errno_addr = 0;
 	cs->depth = 0;
@@ -540,8 +578,11 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	/* on_exit() of witness.bpf.c may have been before and have stopped it. */
-	if (capturing && cs && st)
+	if (capturing && cs && st) {
+		if (call_lanes)
+			lane_send(cs, 0);
 		end_send(cs, st, r);
+	}
 	records_send(cs, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -183,6 +183,16 @@ static bool get_result(struct capture_decoder *dec, struct capture_slot *slot, u
 	       (!(head & HEAD_HAS_RDX) || get_value(dec, slot, 1, &c->regs[2]));
 }
 
+/* A signal that found the task in a stub. */
+static bool tell_in_stub(struct capture *c)
+{
+	if (c->known && c->flags & CAPTURE_IN_STUB) {
+		c->flags &= ~(uint64_t)CAPTURE_IN_STUB;
+		c->known &= ~CAPTURE_IN_STUB_UNTOLD;
+	}
+	return true;
+}
+
 static bool get_kind(struct capture_decoder *dec, uint8_t head, struct capture *c,
 		     struct capture_slot **slot)
 {
@@ -201,7 +211,7 @@ static bool get_kind(struct capture_decoder *dec, uint8_t head, struct capture *
 	case CAPTURE_KERNEL:
 		return get_kernel(dec, head, c, slot);
 	case CAPTURE_SIGNAL:
-		return get_signal(dec, *slot, head, c);
+		return get_signal(dec, *slot, head, c) && tell_in_stub(c);
 	case CAPTURE_SWITCH:
 		return get_switch(dec, *slot, head, c);
 	case CAPTURE_INSN:

@@ -155,6 +155,7 @@ enum capture_ring_kind {
 	RING_CAPTURE_CLOCKS = 34, /* a struct capture_clocks */
 	RING_CAPTURE_ON = 35,	  /* behind a SWITCH: the task has the processor again */
 	RING_CAPTURE_BATCH = 36,  /* a struct capture_batch */
+	RING_CAPTURE_LANE = 37,	  /* a struct capture_lane */
 };
 
 /* A recorded thread, in the pid namespace of who asks, and its number in the recording. */
@@ -163,6 +164,9 @@ struct task_number {
 };
 
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
+/* The place of a SIGNAL of which ip and sp alone are known. */
+#define CAPTURE_IN_STUB (1u << 3) /* as in captures.h */
+#define CAPTURE_HIDDEN_PLACE 0xfffffffeu
 #define CAPTURE_WORDS 18
 #define SWITCH_WORDS 18
 #define SIGNAL_WORDS 19
@@ -211,6 +215,25 @@ struct capture_clocks {
 	__u64 time_ns; /* when they were read */
 	__u64 first;   /* number of the first entry, from 0 */
 	struct clock_entry entries[CLOCK_READ]; /* n are sent */
+};
+
+/* What the task has noted itself up to here (call_area.h) comes before what follows. */
+struct capture_lane {
+	__u32 kind;
+	__u32 task;
+	__u32 lane;	 /* number */
+	__u32 told;	 /* 1: what the last of these notes is of is told by what follows */
+	__u64 number;	 /* as in a struct capture_note */
+	__u64 owner;	 /* the thread pointer; */
+	__u64 its_owner; /* and whose it is: another one's, or nobody's (0), it has no notes in it
+			  */
+	__u64 head;	 /* how many notes there are, ever */
+	__u64 clocks;	 /* the same of what clocks have told (clock_area.h); of those since the
+			  * last such record the orders are free */
+	__u64 order;	 /* from here on */
+	__u64 time_ns;
+	__s32 pid;
+	__u32 reserved;
 };
 
 /* The records of one task that have come since its last batch, in their order. Before each stands

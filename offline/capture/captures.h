@@ -21,6 +21,10 @@
 #define CAPTURE_NEVER ((uint64_t)1 << 62) /* of the order: not before the recording ends */
 #define CAPTURE_FLAGS_KNOWN (1u << 16)
 #define CAPTURE_ALL_KNOWN 0x1ffffu
+/* In the flags of a SIGNAL as it is encoded, where the processor has none: rcx, r11 and the flags
+ * are not told, as it found the task in the code that notes a system call, before that. */
+#define CAPTURE_IN_STUB (1u << 3)
+#define CAPTURE_IN_STUB_UNTOLD (1u << 1 | 1u << 11 | CAPTURE_FLAGS_KNOWN)
 
 /* Append-only: recordings outlive us. */
 enum capture_kind {

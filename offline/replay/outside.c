@@ -41,6 +41,12 @@ static int take_result(struct value_run *run, const struct capture *c)
 enum { FRAME_REGS = 48, FRAME_N_REGS = 18, FRAME_INFO = 312 };
 static const uint8_t frame_regs[16] = {8, 9, 10, 11, 12, 13, 14, 15, 7, 6, 5, 3, 2, 0, 1, 4};
 
+/* Whether the record tells word @i of the frame's registers. */
+static bool frame_word_told(const struct capture *signal, unsigned i)
+{
+	return i == 16 || signal->known >> (i < 16 ? frame_regs[i] : 16) & 1;
+}
+
 /* Puts the registers that the signal has found into the frame at @sp, from where rt_sigreturn()
  * takes them: a handler may read them, and change them. */
 static void fill_frame(struct value_run *run, const struct capture *signal, uint64_t sp)
@@ -55,8 +61,7 @@ static void fill_frame(struct value_run *run, const struct capture *signal, uint
 	words[16] = signal->ip;
 	words[17] = signal->flags;
 	for (unsigned i = 0; i < FRAME_N_REGS; i++)
-		if ((!restarts || (i != 13 && i != 16)) /* rax, ip */ &&
-		    (i == 16 || !value_run_hides(signal)))
+		if ((!restarts || (i != 13 && i != 16)) /* rax, ip */ && frame_word_told(signal, i))
 			value_memory_write(&run->memory, sp + FRAME_REGS + 8 * i, &words[i], 8,
 					   VALUE_EXACT);
 	value_memory_write(&run->memory, sp + FRAME_INFO, &signal->signal, 4, VALUE_EXACT);

@@ -130,6 +130,7 @@ struct recorder_options {
 	 */
 	const struct capture_plan *captures;
 	uint32_t check_every;	     /* behind so many calls out a hash of registers is kept */
+	bool stubs;		     /* system calls are noted by the process, where it can */
 	bool one_processor;	     /* its threads share one, and losing it is noted */
 	bool thin;		     /* entries that are never from outside are watched no longer */
 	uint32_t capture_ring_bytes; /* a power of two */

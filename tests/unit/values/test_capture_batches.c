@@ -99,9 +99,9 @@ static void send_of(uint32_t task)
 {
 	ring.kind = RING_CAPTURE_BATCH;
 	ring.task = task;
-	capture_writer_begin(writer);
+	capture_writer_begin(writer, 0);
 	assert_int_equal(capture_writer_ring(writer, &ring, HEAD + len), 0);
-	capture_writer_end(writer);
+	capture_writer_end(writer, true);
 	memset(&ring, 0xff, sizeof(ring));
 	len = 0;
 }
@@ -341,11 +341,11 @@ static void test_a_range_alone_is_kept(void **state)
 
 	begin();
 	add_range(0x1000, 'a', 13);
-	capture_writer_begin(writer);
+	capture_writer_begin(writer, 0);
 	assert_int_equal(capture_writer_ring(writer, ring.data + sizeof(uint64_t),
 					     offsetof(struct capture_bytes, data) + 13),
 			 0);
-	capture_writer_end(writer);
+	capture_writer_end(writer, true);
 	memset(&ring, 0xff, sizeof(ring));
 	len = 0;
 	add_call(13);

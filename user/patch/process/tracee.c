@@ -238,9 +238,11 @@ int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], 
 	return err;
 }
 
-uint64_t tracee_symbol(const char *path, const char *name)
+/* The dynamic symbol @name of the file, if it is one that the file has, or @needed, one that it
+ * needs. False: none. */
+static bool find_symbol(const char *path, const char *name, bool needed, GElf_Sym *out)
 {
-	uint64_t found = 0;
+	bool found = false;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	GElf_Sym sym;
@@ -256,11 +258,27 @@ uint64_t tracee_symbol(const char *path, const char *name)
 		for (int i = 0; gelf_getsym(data, i, &sym) && !found; i++) {
 			const char *its = elf_strptr(elf, header.sh_link, sym.st_name);
 
-			if (its && !strcmp(its, name))
-				found = sym.st_value;
+			found = its && !strcmp(its, name) &&
+				needed == (sym.st_shndx == SHN_UNDEF && sym.st_value == 0);
 		}
 	}
+	if (found)
+		*out = sym;
 	return found;
+}
+
+uint64_t tracee_symbol(const char *path, const char *name)
+{
+	GElf_Sym sym;
+
+	return find_symbol(path, name, false, &sym) ? sym.st_value : 0;
+}
+
+bool tracee_needs(const char *path, const char *name)
+{
+	GElf_Sym sym;
+
+	return find_symbol(path, name, true, &sym);
 }
 
 /* Where glibc's dynamic linker tells debuggers that what is mapped changes or has changed, and in

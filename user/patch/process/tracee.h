@@ -39,6 +39,8 @@ int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], 
 bool tracee_is_of_glibc(pid_t pid);
 /* The ELF address of the dynamic symbol @name of the file at @path; 0: none. */
 uint64_t tracee_symbol(const char *path, const char *name);
+/* Whether the file at @path needs the dynamic symbol @name of another one. */
+bool tracee_needs(const char *path, const char *name);
 /* Where its dynamic linker's _r_debug is, which debuggers read; 0: it is none of glibc. */
 uint64_t tracee_debug(pid_t pid);
 /* Lets the process, which was seized before its exec, go on until its dynamic linker is done with

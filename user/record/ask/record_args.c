@@ -289,7 +289,8 @@ static const struct option_row record_options[] = {
 	{"carrier", .value = "probe|patch|auto",
 	 .help = "how events come out of the program: by probes of the kernel, or\n"
 		 "by patched instructions, which cost a hundredth; auto: by these\n"
-		 "where that goes with all else that is asked for (probe)",
+		 "where that goes with all else that is asked for; at level values\n"
+		 "patch is for system calls, and auto is probe (probe)",
 	 .word = take_carrier},
 	{"on-full", .value = "lose|wait",
 	 .help = "where patched instructions find no room: count what is lost, or\n"
@@ -349,16 +350,27 @@ static const char *why_not_patched(const struct record_args *a)
 		return "is for a program that is started, or for processes: -- PROGRAM, or -p";
 	if (a->time_of.n)
 		return "tells times by bounds, of no function when it was called: no --time-of";
-	if (o->max_overhead > 0 || o->refuse_above > 0 || m->n_modes > 1 || m->sites || a->values)
-		return "does not go with --max-overhead, --refuse-above, --level values, "
-		       "--twin or "
-		       "--sites";
+	if (o->max_overhead > 0 || o->refuse_above > 0 || m->n_modes > 1 || m->sites)
+		return "does not go with --max-overhead, --refuse-above, --twin or --sites";
+	if (a->values && (a->redact.n || a->one_processor))
+		return "does not go with --redact and --one-processor: the kernel alone knows "
+		       "what these ask for";
 	return NULL;
 }
 
+/* At level values it is the system calls that are patched, if that is asked for by name. */
 static void choose_carrier(struct record_args *a)
 {
 	const char *why = why_not_patched(a);
+
+	if (a->values) {
+		if (a->options.carrier == CARRIER_AUTO && !a->options.quiet)
+			fprintf(stderr, "pugmark: note: --carrier probe: at level values patch is "
+					"asked for by name\n");
+		a->options.stubs = a->options.carrier == CARRIER_PATCH;
+		a->options.carrier = CARRIER_PROBE;
+		return;
+	}
 
 	a->planning.patched = a->options.carrier == CARRIER_PATCH ||
 			      a->options.carrier == CARRIER_MIXED ||

@@ -9,6 +9,9 @@
 
 #include <linux/types.h>
 
+#include "offline/capture/call_area.h"
+#include "user/values/calls/call_code.h"
+
 #include "bpf/protocol.h"
 
 #include "bpf/values.skel.h"
@@ -17,6 +20,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,7 +33,8 @@ struct capture_programs {
 	struct values_bpf *skel;
 	const struct capture_plan *plan; /* borrowed, as the modules */
 	const struct recorder_module *modules;
-	struct bpf_link **links; /* one a module */
+	struct bpf_link **links;   /* one a module */
+	struct bpf_link *calls[2]; /* of stubs */
 	uint32_t n_links, n_modules;
 	bool *unwatched;		 /* of each place */
 	const struct capture_hits *hits; /* the kernel's own, of each place */
@@ -107,6 +112,11 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 		/* That of the witnesses has all events. */
 		bpf_map__set_max_entries(s->maps.events, 4096);
 		bpf_program__set_autoattach(s->progs.capture, false);
+		bpf_program__set_autoattach(s->progs.call_begin, false);
+		bpf_program__set_autoattach(s->progs.call_over, false);
+		/* capture_programs_hooks(), capture_programs_calls() */
+		bpf_program__set_autoattach(s->progs.on_sys_enter, !options->stubs);
+		bpf_program__set_autoattach(s->progs.on_sys_exit, !options->stubs);
 		err = values_bpf__load(s);
 	}
 	if (!err) {
@@ -211,6 +221,67 @@ int capture_programs_attach(struct capture_programs *p, const struct capture_pla
 						: strerror(-err));
 	p->n_links = (uint32_t)err;
 	return 0;
+}
+
+int capture_programs_hooks(struct capture_programs *p)
+{
+	struct values_bpf *s = p->skel;
+
+	if (!(s->links.on_sys_exit = bpf_program__attach(s->progs.on_sys_exit)))
+		return -errno;
+	return (s->links.on_sys_enter = bpf_program__attach(s->progs.on_sys_enter)) ? 0 : -errno;
+}
+
+static int attach_stubs(struct capture_programs *p, const struct call_patches *patches, int which)
+{
+	struct bpf_program *programs[] = {p->skel->progs.call_begin, p->skel->progs.call_over};
+	unsigned long *offsets = calloc(patches->n, sizeof(*offsets));
+	__u64 *cookies = calloc(patches->n, sizeof(*cookies));
+	char path[32];
+	int err = offsets && cookies ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < patches->n; i++) {
+		offsets[i] = CALL_STUBS + (unsigned long)i * CALL_STUB_BYTES +
+			     (which ? CALL_SLOW_OVER : CALL_SLOW);
+		cookies[i] = (uint32_t)patches->sites[i].number;
+	}
+	LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = patches->n, .offsets = offsets,
+		    .cookies = cookies);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", patches->code_fd);
+	if (!err && !(p->calls[which] = bpf_program__attach_uprobe_multi(programs[which], -1, path,
+									 NULL, &opts)))
+		err = -errno;
+	free(offsets);
+	free(cookies);
+	return err;
+}
+
+int capture_programs_calls(struct capture_programs *p, const struct call_patches *patches)
+{
+	struct values_bpf *s = p->skel;
+
+	s->bss->call_zones = call_code_places.zones;
+	s->bss->call_code = patches->code;
+	s->bss->call_code_end = patches->code_end;
+	s->bss->call_kinds = patches->kinds;
+	s->bss->call_restore = patches->restore;
+	s->bss->call_local = patches->local;
+	s->bss->call_shared = patches->shared;
+	s->bss->call_lanes = patches->lanes;
+	int err = attach_stubs(p, patches, 0);
+	err = err ? err : attach_stubs(p, patches, 1);
+	if (err)
+		capture_programs_no_calls(p);
+	return err;
+}
+
+void capture_programs_no_calls(struct capture_programs *p)
+{
+	for (int i = 0; i < 2; i++) {
+		bpf_link__destroy(p->calls[i]);
+		p->calls[i] = NULL;
+	}
+	p->skel->bss->call_code = p->skel->bss->call_shared = p->skel->bss->call_lanes = 0;
 }
 
 /* Whether what the probe there tells follows from what else is recorded. */
@@ -342,6 +413,8 @@ void capture_programs_free(struct capture_programs *p)
 {
 	if (!p)
 		return;
+	for (int i = 0; i < 2; i++)
+		bpf_link__destroy(p->calls[i]);
 	destroy(p->links, p->n_links);
 	free(p->unwatched);
 	if (p->hits)

@@ -7,6 +7,7 @@
 
 #include "user/file/text_span.h"
 #include "user/kernel/record_options.h"
+#include "user/values/calls/call_patches.h"
 #include "user/values/record/capture_plan.h"
 
 struct capture_programs;
@@ -18,6 +19,13 @@ int capture_programs_load(const struct recorder_options *options, const struct t
 /* Puts the probes in place; nothing is captured before capture_programs_enable(). */
 int capture_programs_attach(struct capture_programs *programs, const struct capture_plan *plan,
 			    const struct recorder_module *modules, struct pugmark_diag *diag);
+/* With options->stubs nothing sees system calls until one of these. 0 or -errno. The second:
+ * process makes them by stubs, which are in place; @patches is borrowed until
+ * capture_programs_no_calls().
+ */
+int capture_programs_hooks(struct capture_programs *programs);
+int capture_programs_calls(struct capture_programs *programs, const struct call_patches *patches);
+void capture_programs_no_calls(struct capture_programs *programs);
 void capture_programs_enable(struct capture_programs *programs, bool enabled);
 /* To be called once, when nothing is captured any more: adds an END of each task that waits in a
  * system call. 0 or -errno. */

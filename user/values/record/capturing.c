@@ -7,6 +7,7 @@
 #include "user/proc/living_thread.h"
 #include "user/values/record/capture_programs.h"
 #include "user/values/write/capture_writer.h"
+#include "user/values/stop/call_removal.h"
 #include "user/values/stop/clock_removal.h"
 #include "user/values/record/drain_priority.h"
 #include "user/values/stop/freeze.h"
@@ -46,6 +47,11 @@ struct capturing {
 	bool runs;
 	atomic_bool has_no_vdso; /* the process, or it notes itself what that tells */
 	struct clock_calls clocks;
+	struct call_patches *calls; /* NULL: the kernel's hooks see system calls */
+	pid_t pid;		    /* whose these are */
+	struct call_waiting *waiting;
+	uint32_t n_waiting;
+	char why_hooks[160];		 /* of why that is so, if something else was asked for */
 	struct one_processor *processor; /* NULL: threads run where they like */
 	atomic_bool thinned;		 /* places are watched no longer */
 	atomic_bool ends;
@@ -89,12 +95,16 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 /* Takes what has come. Returns how many bytes that were. */
 static size_t take(struct capturing *c)
 {
+	enum { NOTES_SHARE = 16 };
 	unsigned long before = ring_read(c->ring);
 
-	capture_writer_begin(c->writer);
+	capture_writer_begin(c->writer, now_ns());
+	unsigned long until = ring_written(c->ring);
 	c->broken |= ring_consume(c->ring) == -EBADMSG;
-	capture_writer_end(c->writer);
-	return ring_read(c->ring) - before;
+	/* One that is being written keeps those behind it, which may tell of notes. */
+	bool all = (long)(ring_read(c->ring) - until) >= 0;
+	bool many = capture_writer_end(c->writer, all) > CALL_NOTES / NOTES_SHARE;
+	return many ? ring_size(c->ring) : ring_read(c->ring) - before;
 }
 
 /* Each look takes a processor from what is recorded, so there are no more than the ring has room
@@ -167,7 +177,8 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 	err = c->image && c->ring ? 0 : -ENOMEM;
 	if (!err) {
 		capture_writer_resolve(c->writer, start_image_file_of, c->image);
-		c->priority = drain_priority_begin(c->ring, capture_programs_ring_fd(c->programs));
+		c->priority = drain_priority_begin(c->ring, capture_programs_ring_fd(c->programs),
+						   capture_writer_much_noted, c->writer);
 		err = -pthread_create(&c->thread, NULL, drain_main, c);
 		c->runs = !err;
 	}
@@ -276,6 +287,81 @@ static void note_clocks(struct capturing *c, pid_t pid, const struct frozen *fro
 	c->has_no_vdso = true;
 }
 
+/* Gives what the process makes its calls by to the thread of each task. */
+static int bind_lanes(struct capturing *c, pid_t pid, const pid_t *tids, uint32_t n)
+{
+	struct task_number *tasks = NULL;
+	uint32_t n_tasks = 0, task;
+	int err = capture_programs_tasks(c->programs, &tasks, &n_tasks);
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		uint64_t owner = call_patches_thread(tids[i]);
+
+		if (owner && !task_number(tasks, n_tasks, tids[i], &task))
+			capture_writer_bind(c->writer, owner, task, pid);
+	}
+	free(tasks);
+	return err;
+}
+
+static int place_calls(struct capturing *c, struct call_patches *calls, pid_t pid,
+		       const pid_t *tids, uint32_t n, const char **why)
+{
+	const uint64_t clocks = c->clocks.area ? c->clocks.area + CLOCK_SLOTS : 0;
+	int err = call_patches_give(calls, pid, tids, n, clocks, why);
+
+	if (err)
+		return err;
+	*why = "its memory cannot be shared";
+	err = capture_writer_calls(c->writer, calls);
+	if (!err)
+		err = bind_lanes(c, pid, tids, n);
+	if (!err) {
+		*why = "this kernel places no probes in such memory";
+		err = capture_programs_calls(c->programs, calls);
+	}
+	if (!err)
+		err = call_patches_arm(calls, pid, CALL_ARMED);
+	if (!err)
+		err = call_patches_place(calls, pid, tids, n, why);
+	else
+		call_patches_take_back(calls, pid, tids);
+	if (err) {
+		capture_programs_no_calls(c->programs);
+		capture_writer_calls(c->writer, NULL);
+		return err;
+	}
+	c->pid = pid;
+	return 0;
+}
+
+/* What is to be patched, before the process is stopped for it. */
+static void find_calls(struct capturing *c, pid_t pid)
+{
+	const char *why;
+
+	if (c->options->stubs && call_patches_find(pid, &c->calls, &why))
+		snprintf(c->why_hooks, sizeof(c->why_hooks), "%s", why);
+}
+
+/* Where the process cannot note its system calls itself, the kernel's hooks see them. */
+static int see_calls(struct capturing *c, pid_t pid, const pid_t *tids, uint32_t n,
+		     struct pugmark_diag *diag)
+{
+	const char *why = "";
+
+	if (!c->options->stubs || (c->calls && !place_calls(c, c->calls, pid, tids, n, &why)))
+		return 0;
+	if (c->calls)
+		snprintf(c->why_hooks, sizeof(c->why_hooks), "%s", why);
+	call_patches_free(c->calls);
+	c->calls = NULL;
+	int err = capture_programs_hooks(c->programs);
+	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+				      "attaching to system calls: %s", strerror(-err))
+		   : 0;
+}
+
 static int share_processor(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 {
 	return c->options->one_processor ? one_processor_begin(pid, &c->processor, diag) : 0;
@@ -296,7 +382,8 @@ static int attach_frozen(void *ctx, const struct frozen *frozen)
 	a->stood_ns = now_ns();
 	a->seen = frozen->tids[0];
 	/* What is left of another recorder would be taken for code that the process has made. */
-	clock_calls_clear(a->seen, frozen->tids, frozen->n);
+	if (!call_patches_clear(a->seen, frozen->tids, frozen->n))
+		clock_calls_clear(a->seen, frozen->tids, frozen->n);
 	int err = start_image_memory(c->image, a->seen, a->diag);
 	if (start_image_has_code(c->image))
 		capture_programs_code(c->programs);
@@ -304,6 +391,8 @@ static int attach_frozen(void *ctx, const struct frozen *frozen)
 		err = write_starts(c, frozen->tids, frozen->n, a->diag);
 	if (!err)
 		note_clocks(c, a->seen, frozen);
+	if (!err)
+		err = see_calls(c, a->seen, frozen->tids, frozen->n, a->diag);
 	if (!err)
 		err = share_processor(c, a->pid, a->diag);
 	if (!err)
@@ -319,6 +408,7 @@ static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct p
 
 	if (err)
 		return err;
+	find_calls(c, living_thread(pid));
 	uint64_t before_ns = now_ns();
 	err = freeze(pid, attach_frozen, &a, diag);
 	*stopped_ns = now_ns() - before_ns;
@@ -352,6 +442,10 @@ static int begin_frozen(void *ctx, const struct frozen *others)
 	}
 	if (!err)
 		err = write_starts(c, others->tids, others->n, a->diag);
+	if (!err) {
+		find_calls(c, a->pid);
+		err = see_calls(c, a->pid, others->tids, others->n, a->diag);
+	}
 	if (!err)
 		err = share_processor(c, a->pid, a->diag);
 	if (!err)
@@ -410,6 +504,34 @@ static void give_back(struct capturing *c, FILE *out)
 			left, left == 1 ? "" : "es");
 }
 
+/* Of a thread that sleeps in a call that it notes itself nothing else tells that it does. */
+static void write_waiting(struct capturing *c)
+{
+	struct task_number *tasks = NULL;
+	uint32_t n = 0, task;
+
+	if (!c->n_waiting || capture_programs_tasks(c->programs, &tasks, &n))
+		return;
+	for (uint32_t i = 0; i < c->n_waiting; i++)
+		if (!task_number(tasks, n, c->waiting[i].tid, &task))
+			capture_writer_waits(c->writer, task, &c->waiting[i].regs);
+	free(tasks);
+}
+
+/* Calls are made as before. */
+static void end_calls(struct capturing *c, FILE *out)
+{
+	if (!c->calls)
+		return;
+	unsigned left = call_removal(c->calls, c->pid, &c->waiting, &c->n_waiting);
+	if (left && out)
+		fprintf(out,
+			"what system calls were made by stays in %u process%s, which a thread "
+			"stands in, a system call filter guards or a debugger holds; ",
+			left, left == 1 ? "" : "es");
+	capture_programs_no_calls(c->programs);
+}
+
 /* Of the texts in @text nothing follows the last one; NULL where there is none. */
 static void end_words(char **text, size_t len)
 {
@@ -457,11 +579,19 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	FILE *words = open_memstream(text, &len);
 	if (!words)
 		return -ENOMEM;
+	if (c->calls) {
+		call_patches_arm(c->calls, living_thread(c->pid), CALL_ENDING);
+		capture_writer_calls_stop(c->writer);
+	}
 	capture_programs_enable(c->programs, false);
 	capture_programs_end(c->programs); /* if not, what others do at the end is assumed */
+	end_calls(c, words);
 	give_back(c, words);
 	capture_programs_counters(c->programs, &n);
 	end_draining(c);
+	write_waiting(c);
+	if (*c->why_hooks)
+		fprintf(words, "system calls were seen by the kernel's hooks: %s; ", c->why_hooks);
 	if (c->image &&
 	    (c->thinned || kept_files_count(start_image_files(c->image)) != c->n_files ||
 	     kept_files_changed(start_image_files(c->image))))
@@ -499,9 +629,13 @@ void capturing_free(struct capturing *c)
 	end_draining(c);
 	one_processor_end(c->processor);
 	clock_removal(&c->clocks);
+	if (c->writer) /* else it has ended in order */
+		end_calls(c, NULL);
 	capture_programs_free(c->programs);
 	ring_close(c->ring);
 	start_image_free(c->image);
 	capture_writer_close(c->writer, NULL, NULL);
+	call_patches_free(c->calls);
+	free(c->waiting);
 	free(c);
 }

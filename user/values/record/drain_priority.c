@@ -21,15 +21,18 @@ enum {
 
 struct drain_priority {
 	const struct ring_reader *ring;
+	bool (*waits)(const void *ctx);
+	const void *ctx;
 	struct idle_thread drains;
 	int epoll;
 	atomic_bool allowed, ends;
 	pthread_t thread;
 };
 
-static bool is_much(const struct ring_reader *ring)
+static bool is_much(const struct drain_priority *p)
 {
-	return ring_written(ring) - ring_read(ring) > ring_size(ring) / MUCH_SHARE;
+	return ring_written(p->ring) - ring_read(p->ring) > ring_size(p->ring) / MUCH_SHARE ||
+	       p->waits(p->ctx);
 }
 
 static void *watch_main(void *context)
@@ -41,7 +44,7 @@ static void *watch_main(void *context)
 	while (!p->ends) {
 		bool woken = epoll_wait(p->epoll, &event, 1, LOOK_MS) > 0;
 
-		calm = woken || !p->allowed || is_much(p->ring) ? 0 : calm + 1;
+		calm = woken || !p->allowed || is_much(p) ? 0 : calm + 1;
 		if (!calm)
 			idle_thread_hurry(&p->drains);
 		else if (calm == CALM_LOOKS)
@@ -50,7 +53,8 @@ static void *watch_main(void *context)
 	return NULL;
 }
 
-struct drain_priority *drain_priority_begin(const struct ring_reader *ring, int ring_fd)
+struct drain_priority *drain_priority_begin(const struct ring_reader *ring, int ring_fd,
+					    bool (*waits)(const void *ctx), const void *ctx)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	struct drain_priority *p = calloc(1, sizeof(*p));
@@ -58,6 +62,8 @@ struct drain_priority *drain_priority_begin(const struct ring_reader *ring, int 
 	if (!p)
 		return NULL;
 	p->ring = ring;
+	p->waits = waits;
+	p->ctx = ctx;
 	idle_thread_hurry(&p->drains);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll >= 0 && !epoll_ctl(p->epoll, EPOLL_CTL_ADD, ring_fd, &event) &&

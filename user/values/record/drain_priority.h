@@ -12,9 +12,11 @@
 
 struct drain_priority;
 
-/* Borrows @ring, which is that of the map @ring_fd. NULL where the watching thread cannot be
- * started: then the draining one never rests. */
-struct drain_priority *drain_priority_begin(const struct ring_reader *ring, int ring_fd);
+/* Borrows @ring, which is that of the map @ring_fd. @waits: whether much waits elsewhere, which may
+ * be asked by any thread. NULL where the watching thread cannot be started: then the draining one
+ * never rests. */
+struct drain_priority *drain_priority_begin(const struct ring_reader *ring, int ring_fd,
+					    bool (*waits)(const void *ctx), const void *ctx);
 /* By the draining thread, while it holds no lock. @priority may be NULL, as below. */
 void drain_priority_rest(struct drain_priority *priority);
 /* Whether it may rest at all: not while somebody waits for a lock that it takes. */

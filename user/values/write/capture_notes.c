@@ -68,6 +68,15 @@ static void decode_registers(const struct capture_note *n, struct capture *c)
 	c->known = CAPTURE_ALL_KNOWN;
 }
 
+/* But for ip and sp. */
+static void hide_registers(struct capture *c)
+{
+	memset(c->regs, 0, sizeof(c->regs));
+	c->flags = 0;
+	c->known = 0;
+	c->place = CAPTURE_NONE;
+}
+
 /* Behind the @words that its kind has. */
 static void decode_surroundings(const struct capture_note *n, uint32_t words, struct capture *c)
 {
@@ -89,6 +98,8 @@ static void decode_kind(const struct capture_note *n, struct capture *c)
 		break;
 	case RING_CAPTURE_SIGNAL:
 		decode_registers(n, c);
+		if (n->place == CAPTURE_HIDDEN_PLACE)
+			hide_registers(c);
 		c->signal = n->words[17];
 		c->handler = n->words[18];
 		decode_surroundings(n, SIGNAL_WORDS, c);

@@ -11,6 +11,8 @@
 #include "offline/capture/channels.h"
 #include "offline/log/segment.h"
 #include "user/values/clock/clock_record.h"
+#include "user/values/write/call_notes.h"
+#include "user/values/write/clock_notes.h"
 #include "user/values/write/capture_notes.h"
 #include "user/values/write/capture_ranges.h"
 #include "user/values/write/segments_out.h"
@@ -35,6 +37,9 @@ struct capture_task {
 	bool shown;			 /* the content of the next system call may be kept */
 	bool ended;			 /* its last record is its END */
 	struct clock_asked asked;
+	struct clock_notes *clocks; /* that the process keeps; NULL: not asked yet */
+	uint64_t clock_next;	    /* of these */
+	uint64_t last_order;
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */
 	uint64_t channels_before;
@@ -57,6 +62,8 @@ struct capture_writer {
 	struct redaction redaction; /* n 0: nothing is hidden */
 	bool final;		    /* the last table is of the end, which is still to be said */
 	struct clock_calls clocks;
+	const struct call_patches *patches; /* NULL: the kernel tells of all calls */
+	struct call_notes *notes;
 };
 
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
@@ -90,6 +97,21 @@ void capture_writer_redact(struct capture_writer *w, const struct redaction *red
 void capture_writer_clocks(struct capture_writer *w, const struct clock_calls *calls)
 {
 	w->clocks = *calls;
+}
+
+int capture_writer_calls(struct capture_writer *w, const struct call_patches *patches)
+{
+	struct call_notes *notes = patches ? call_notes_open(patches) : NULL;
+
+	if (patches && !notes)
+		return -ENOMEM;
+	pthread_mutex_lock(&w->lock);
+	w->patches = patches;
+	/* Others may look at it without the lock: it is opened once. */
+	if (notes)
+		__atomic_store_n(&w->notes, notes, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->lock);
+	return 0;
 }
 
 static void fail(struct capture_writer *w, int err)
@@ -179,6 +201,8 @@ static void finish_task(struct capture_writer *w, struct capture_task *t)
 	bytes_deinit(&t->channels);
 	capture_ranges_deinit(&t->ranges);
 	capture_encoder_free(t->encoder);
+	clock_notes_free(t->clocks);
+	t->clocks = NULL;
 	t->channels = (struct bytes){0};
 	t->ranges = (struct capture_ranges){0};
 	t->encoder = NULL;
@@ -193,6 +217,8 @@ static void add_record(struct capture_writer *w, struct capture_task *t, const s
 	if (!capture_encoder_count(t->encoder))
 		t->first_ns = c->time_ns;
 	t->last_ns = c->time_ns;
+	if (c->order < CAPTURE_NEVER && c->order > t->last_order)
+		t->last_order = c->order;
 	if (capture_encoder_add(t->encoder, c))
 		fail(w, -ENOMEM);
 	w->records++;
@@ -296,12 +322,26 @@ static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_
 		capture_ranges_forget(&t->ranges);
 }
 
+/* In a stub the task is told to be where it would be without: behind a call rcx is that place. */
+static void tell_site(const struct capture_writer *w, struct capture *c)
+{
+	enum { RCX = 1 }; /* by number of the encoding */
+	uint64_t rcx, site = w->patches ? call_patches_told(w->patches, c->ip, &rcx) : 0;
+
+	if (!site)
+		return;
+	c->ip = site;
+	if (rcx && (c->kind == CAPTURE_END || (c->kind == CAPTURE_SIGNAL && c->known)))
+		c->regs[RCX] = rcx;
+}
+
 static void take_note(struct capture_writer *w, struct capture_task *t,
 		      const struct capture_note *n)
 {
 	struct capture c;
 
 	capture_note_decode(n, &w->clocks, t->asked.waits, &c);
+	tell_site(w, &c);
 	note_lost(w, t, n->number, n->order, n->time_ns);
 	t->ring_number = n->number + 1;
 	t->ended = n->kind == RING_CAPTURE_END;
@@ -328,6 +368,26 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		finish_task(w, t);
 }
 
+/* Entry number @index, as a record of its own. */
+static void add_clock(struct capture_writer *w, struct capture_task *t,
+		      const struct clock_entry *entry, uint64_t index, uint64_t order,
+		      uint64_t time_ns)
+{
+	struct capture_range ranges[2];
+	struct capture c = {.kind = CAPTURE_KERNEL,
+			    .place = CAPTURE_NONE,
+			    .map_file = CAPTURE_NONE,
+			    .order = order,
+			    .time_ns = time_ns,
+			    .ip = w->clocks.image};
+	bool broken;
+
+	if (clock_record(entry, index, &t->asked, &c, ranges, &broken))
+		add_record(w, t, &c);
+	else if (broken)
+		add_lost(w, t, 1, order, time_ns);
+}
+
 static void take_clocks(struct capture_writer *w, struct capture_task *t,
 			const struct capture_clocks *clocks, size_t len)
 {
@@ -338,32 +398,171 @@ static void take_clocks(struct capture_writer *w, struct capture_task *t,
 	t->ring_number = clocks->number + 1;
 	if (clocks->lost)
 		add_lost(w, t, 1, clocks->order, clocks->time_ns);
-	for (uint32_t i = 0; !clocks->lost && i < n; i++) {
-		struct capture_range ranges[2];
-		struct capture c = {.kind = CAPTURE_KERNEL,
-				    .place = CAPTURE_NONE,
-				    .map_file = CAPTURE_NONE,
-				    .order = clocks->order + i,
-				    .time_ns = clocks->time_ns,
-				    .ip = w->clocks.image};
-		bool broken;
+	for (uint32_t i = 0; !clocks->lost && i < n; i++)
+		add_clock(w, t, &clocks->entries[i], clocks->first + i, clocks->order + i,
+			  clocks->time_ns);
+	t->clock_next = clocks->first + n;
+}
 
-		if (clock_record(&clocks->entries[i], clocks->first + i, &t->asked, &c, ranges,
-				 &broken))
-			add_record(w, t, &c);
-		else if (broken)
-			add_lost(w, t, 1, c.order, c.time_ns);
+/* What clocks have told the task before entry number @until, in the order from @order on. */
+static void take_noted_clocks(struct capture_writer *w, struct capture_task *t, pid_t pid,
+			      uint64_t owner, uint64_t until, uint64_t order, uint64_t time_ns)
+{
+	if (!w->clocks.area || (int64_t)(until - t->clock_next) <= 0)
+		return;
+	if (!t->clocks && !(t->clocks = clock_notes_new())) {
+		fail(w, -ENOMEM);
+		return;
+	}
+	clock_notes_of(t->clocks, pid, w->clocks.area + CLOCK_SLOTS, owner);
+	for (; t->clock_next != until; t->clock_next++) {
+		const struct clock_entry *e = clock_notes_at(t->clocks, t->clock_next);
+
+		if (!e || until - t->clock_next > CLOCK_ENTRIES) {
+			t->clock_next = until;
+			add_lost(w, t, 1, order, time_ns);
+			return;
+		}
+		add_clock(w, t, e, t->clock_next, order++, time_ns);
 	}
 }
 
-void capture_writer_begin(struct capture_writer *w)
+/* A call that the task has noted itself. */
+static void add_call(struct capture_writer *w, struct capture_task *t, pid_t pid, struct capture *c)
 {
-	pthread_mutex_lock(&w->lock);
+	if (c->time_ns < t->last_ns)
+		c->time_ns = t->last_ns;
+	opened_files_note(w->opened, pid, c);
+	add_record(w, t, c);
 }
 
-void capture_writer_end(struct capture_writer *w)
+/* What is noted in the lane before number @until. Returns how many that were. */
+static uint32_t take_lane(struct capture_writer *w, uint32_t lane, uint64_t until, int told)
 {
+	struct capture c;
+	struct capture_range range;
+	enum call_notes_next next;
+	uint64_t clocks;
+	uint32_t number, n = 0;
+	pid_t pid;
+
+	if (!call_notes_task(w->notes, lane, &number, &pid))
+		return 0;
+	struct capture_task *t = task_of(w, number);
+	if (!t) {
+		fail(w, -ENOMEM);
+		return 0;
+	}
+	for (; (next = call_notes_next(w->notes, lane, until, told, &c, &range, &clocks)); n++) {
+		if (next == CALL_NOTES_RECORD) {
+			take_noted_clocks(w, t, pid, call_notes_owner(w->notes, lane), clocks,
+					  t->last_order + 1, c.time_ns);
+			add_call(w, t, pid, &c);
+		} else {
+			add_lost(w, t, 1, 0, t->last_ns);
+		}
+	}
+	return n;
+}
+
+/* The lane that the task has from here on, and what is noted in it by now. */
+static void take_lane_note(struct capture_writer *w, struct capture_task *t,
+			   const struct capture_lane *l)
+{
+	note_lost(w, t, l->number, 0, t->last_ns);
+	t->ring_number = l->number + 1;
+	if (!w->notes || !w->patches || l->lane >= CALL_LANES ||
+	    (l->its_owner && l->its_owner != l->owner))
+		return;
+	uint32_t task;
+	pid_t pid;
+	if (l->its_owner)
+		take_lane(w, l->lane, l->head, l->told ? 2 : 1);
+	else
+		call_notes_claim(w->notes, l->lane, l->owner);
+	bool same = call_notes_task(w->notes, l->lane, &task, &pid) && task == t->task;
+	call_notes_bind(w->notes, l->lane, t->task, l->pid);
+	/* What stands there of another task, or was told by the kernel until now, is not its. */
+	if (!same)
+		t->clock_next = l->clocks;
+	else
+		take_noted_clocks(w, t, l->pid, l->owner, l->clocks, l->order, l->time_ns);
+}
+
+void capture_writer_bind(struct capture_writer *w, uint64_t owner, uint32_t task, pid_t pid)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->notes)
+		call_notes_bind(w->notes, (uint32_t)(call_lane_of(owner) >> CALL_LANE_SHIFT), task,
+				pid);
 	pthread_mutex_unlock(&w->lock);
+}
+
+void capture_writer_waits(struct capture_writer *w, uint32_t task, const struct user_regs_struct *r)
+{
+	struct capture c = {
+		.kind = CAPTURE_END,
+		.place = CAPTURE_NONE,
+		.map_file = CAPTURE_NONE,
+		.known = CAPTURE_ALL_KNOWN,
+		.ip = r->rip,
+		.sp = r->rsp,
+		.flags = r->eflags,
+		.regs = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->r8,
+			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15},
+	};
+
+	pthread_mutex_lock(&w->lock);
+	struct capture_task *t = task_of(w, task);
+	if (t && w->notes && !t->ended) {
+		uint32_t lane = (uint32_t)(call_lane_of(r->fs_base) >> CALL_LANE_SHIFT), number;
+		pid_t pid;
+
+		c.order = call_notes_task(w->notes, lane, &number, &pid) && number == task
+				  ? call_notes_entered(w->notes, lane)
+				  : 0;
+		c.time_ns = t->last_ns;
+		t->ended = c.order != 0;
+		if (c.order)
+			add_record(w, t, &c);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+bool capture_writer_much_noted(const void *writer)
+{
+	const struct capture_writer *w = writer;
+	const struct call_notes *notes = __atomic_load_n(&w->notes, __ATOMIC_ACQUIRE);
+
+	return notes && call_notes_much(notes);
+}
+
+void capture_writer_calls_stop(struct capture_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->notes)
+		call_notes_stop(w->notes);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void capture_writer_begin(struct capture_writer *w, uint64_t now_ns)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->notes)
+		call_notes_look(w->notes, now_ns);
+}
+
+uint32_t capture_writer_end(struct capture_writer *w, bool all)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; all && w->notes && w->patches && i < CALL_LANES; i++) {
+		uint32_t n = take_lane(w, i, call_notes_seen(w->notes, i), 0);
+
+		most = n > most ? n : most;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return most;
 }
 
 static void take_record(struct capture_writer *w, struct capture_task *t, const void *record,
@@ -381,6 +580,8 @@ static void take_record(struct capture_writer *w, struct capture_task *t, const 
 	} else if (n->kind == RING_CAPTURE_CLOCKS &&
 		   len >= offsetof(struct capture_clocks, entries)) {
 		take_clocks(w, t, record, len);
+	} else if (n->kind == RING_CAPTURE_LANE && len >= sizeof(struct capture_lane)) {
+		take_lane_note(w, t, record);
 	} else {
 		struct capture_note cut;
 
@@ -526,6 +727,7 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 	if (records)
 		*records = w->records;
 	free(w->tasks);
+	call_notes_close(w->notes);
 	opened_files_free(w->opened);
 	pthread_mutex_destroy(&w->lock);
 	int err = segments_out_close(w->out, bytes);

@@ -5,6 +5,7 @@
 #define USER_CAPTURE_WRITER_H
 
 #include "offline/capture/captures.h"
+#include "user/values/calls/call_patches.h"
 #include "user/values/clock/clock_calls.h"
 #include "user/values/write/opened_files.h"
 #include "user/values/write/redaction.h"
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/user.h>
 
 struct capture_writer;
 
@@ -26,9 +28,23 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction);
 /* The process notes itself what clocks tell. */
 void capture_writer_clocks(struct capture_writer *w, const struct clock_calls *calls);
-/* Records of the ring `captures` are taken between these two. */
-void capture_writer_begin(struct capture_writer *w);
-void capture_writer_end(struct capture_writer *w);
+/* The process notes its system calls itself, @patches is borrowed; NULL: it does no more. 0 or
+ * -ENOMEM. */
+int capture_writer_calls(struct capture_writer *w, const struct call_patches *patches);
+/* The thread with this pointer is this task, of process @pid. */
+void capture_writer_bind(struct capture_writer *w, uint64_t owner, uint32_t task, pid_t pid);
+/* Its thread with these registers waits in a call that it has noted the beginning of: its END. */
+void capture_writer_waits(struct capture_writer *w, uint32_t task,
+			  const struct user_regs_struct *regs);
+/* Whether much of what it has noted waits; of a struct capture_writer, for any thread. */
+bool capture_writer_much_noted(const void *writer);
+/* What it notes from here on is not taken. */
+void capture_writer_calls_stop(struct capture_writer *w);
+/* Records of the ring `captures` are taken between these two, and what the process has noted. The
+ * second returns how many notes that were, in one lane at most; @all: nothing that was in the ring
+ * when this began is left there, else notes wait. */
+void capture_writer_begin(struct capture_writer *w, uint64_t now_ns);
+uint32_t capture_writer_end(struct capture_writer *w, bool all);
 /* One of them. Returns 0: errors are kept, see capture_writer_error(). */
 int capture_writer_ring(void *writer, void *record, size_t len);
 /* A record of our own: the start of @task. */

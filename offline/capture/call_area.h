@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0 */
+/* call_area.h: the memory that a process gets whose system calls are recorded without a hook of the
+ * kernel's: user/values/calls writes it, the process fills it, bpf/calls.h and the recorder read
+ * it.
+ *
+ *   0            what all stubs share (call_code.c), and words for it
+ *   CALL_STUBS   a stub for each patched `syscall` instruction, then of each a struct call_kind,
+ *                then of each a struct call_jump
+ *   local page   not shared: a struct call_local; a child of fork() has zeros there
+ *   shared page  a struct call_shared
+ *
+ * and elsewhere the lanes, shared with the recorder alone, as the page is: a slot for each thread,
+ * by its thread pointer: a struct call_lane, then a ring of struct call_note, then one of bytes. It
+ * lives only between the parts of one build. */
+#ifndef OFFLINE_CAPTURE_CALL_AREA_H
+#define OFFLINE_CAPTURE_CALL_AREA_H
+
+#ifndef __bpf__ /* there vmlinux.h has the types */
+#include <linux/types.h>
+#endif
+
+/* Plain numbers: assembly has them as well. */
+#define CALL_STUBS 0x1000
+#define CALL_STUB_SHIFT 8
+#define CALL_STUB_BYTES (1 << CALL_STUB_SHIFT)
+#define CALL_STUBS_MOST 3072
+#define CALL_HASH_SHIFT 6
+#define CALL_HASH 0x9e3779b1
+#define CALL_LANE_BITS 6
+#define CALL_LANES (1 << CALL_LANE_BITS)
+#define CALL_LANE_SHIFT 25
+#define CALL_LANE_BYTES (1 << CALL_LANE_SHIFT)
+#define CALL_NOTES_OFF 4096
+#define CALL_NOTES 65536
+#define CALL_NOTES_FULL 49152 /* what a handler does meanwhile has room for the rest */
+#define CALL_NOTE_SHIFT 7
+#define CALL_BYTES_OFF 0x900000
+#define CALL_BYTES 0x1000000
+#define CALL_RANGE_MOST 0x40000 /* and so much lies behind the ring of bytes */
+/* Orders of the process are so many of the recorder's apart: those of others lie between. */
+#define CALL_ORDER_SHIFT 24
+
+/* In a stub. A call that is made slowly is seen by probes at the first and the last of these. */
+#define CALL_SLOW 0
+#define CALL_SLOW_SYSCALL 6
+#define CALL_SLOW_OVER 8
+#define CALL_BACK 9
+#define CALL_FAST 24
+#define CALL_FAST_SYSCALL 101
+#define CALL_FAST_OVER (CALL_FAST_SYSCALL + 2)
+#define CALL_LEAVE (CALL_FAST_OVER + 5)
+#define CALL_MISS (CALL_LEAVE + 2)
+#define CALL_MOVED 200
+
+struct call_local {
+	__u64 armed;
+};
+
+struct call_shared {
+	__u64 order;   /* the next one */
+	__u64 time_ns; /* when the recorder has looked last */
+};
+
+struct call_lane {
+	__u64 owner;   /* thread pointer; 0: nobody's */
+	__u64 entered; /* the order when its call began; 0: that call is told already */
+	__u64 head, tail;
+	__u64 bytes_head, bytes_tail;
+	__u64 lost; /* calls that found no room */
+};
+
+struct call_note {
+	__u32 state; /* 1: whole. The recorder makes it 0 again */
+	__u32 reserved;
+	__u64 packed; /* offset of the stub's CALL_FAST_OVER << 44 | flags << 32 | result */
+	__u64 args[6];
+	__u64 sp;
+	__u64 entered, order, time_ns;
+	__u64 addr; /* of what was written: */
+	__u64 at;   /* its bytes, in the ring of bytes */
+	__u32 len, unread;
+	__u64 clocks;
+};
+
+/* What a call writes: so many bytes at one of its arguments. */
+struct call_kind {
+	__u16 nr;
+	__u8 base;	/* argument */
+	__u8 flags;	/* enum call_kind_flags */
+	__u32 bytes;	/* and for each of the result: */
+	__u32 each;	/* which is no more than its third argument says */
+	__u32 reserved; /* so that a row has 16 bytes */
+};
+
+/* Where a jump is, for who finds the stubs of a recorder that was killed. They lie behind the
+ * kinds. */
+struct call_jump {
+	__u64 at;
+	__u8 old[5];
+	__u8 n_moved;
+	__u8 reserved[2];
+};
+
+enum call_kind_flags { CALL_WRITES_ALWAYS = 1, CALL_WRITES_STRING = 2 };
+
+/* Where in the code that stubs share things stand. From `post` on a call is over: rcx leads to
+ * its stub, eax is the result and r11 the flags; these are 32 bits higher from `shifted` on, and
+ * the result stands below from `joined` on. From `packed` on rcx is as a note has it. From
+ * `reserved` on there is a note, from `saved` on r11 is its address and it has all registers, from
+ * `told` on it is whole, and rcx as above; from `unpacked` on other registers are as they will be,
+ * and at `back` rcx is where it goes. At `sigreturn` what rt_sigreturn()'s site leads to begins. */
+struct call_zones {
+	__u32 post, shifted, joined, packed, reserved, saved, told, unpacked, back, sigreturn;
+};
+
+static inline __u64 call_lane_of(__u64 thread_pointer)
+{
+	__u32 hash = (__u32)(thread_pointer >> CALL_HASH_SHIFT) * CALL_HASH;
+
+	return (__u64)(hash >> (32 - CALL_LANE_BITS)) << CALL_LANE_SHIFT;
+}
+
+_Static_assert(sizeof(struct call_note) == 1 << CALL_NOTE_SHIFT, "as the code has it");
+_Static_assert(sizeof(struct call_kind) == 16, "as the code has it");
+
+#endif

@@ -1,0 +1,1017 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* call_patches.c: see call_patches.h. */
+#include "user/values/calls/call_patches.h"
+
+#include "user/file/maps_lines.h"
+#include "user/patch/process/frames.h"
+#include "user/patch/process/tracee.h"
+#include "user/values/calls/call_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum {
+	PAGE = 4096,
+	JUMP = 0xe9,
+	SYSCALL_BYTES = 2,
+	HWCAP2_FSGSBASE_BIT = 2,
+	FIRST_ORDER = 16,
+	MAPS_MOST = 64, /* with code */
+};
+
+#define REACH (1ull << 30)
+#define USER_END 0x7ffffffff000ull
+#define MARGIN (64ull << 20) /* left free below what may grow downwards */
+#define LANES_BYTES ((uint64_t)CALL_LANES << CALL_LANE_SHIFT)
+#define NAME "pugmark-calls"
+#define NAME_MAPPED "/memfd:" NAME " (deleted)"
+
+/* Calls whose record the stub itself writes. */
+static const struct fast_call {
+	struct call_kind kind;
+	uint8_t check[3]; /* the instruction that sets ZF if it may; none: it may */
+} fast_calls[] = {
+	{{.nr = SYS_read, .base = 1, .each = 1}, {0}},
+	{{.nr = SYS_pread64, .base = 1, .each = 1}, {0}},
+	/* test %r8, %r8: nobody asks for the peer's address */
+	{{.nr = SYS_recvfrom, .base = 1, .each = 1}, {0x4d, 0x85, 0xc0}},
+	{{.nr = SYS_write}, {0}},
+	{{.nr = SYS_pwrite64}, {0}},
+	{{.nr = SYS_writev}, {0}},
+	{{.nr = SYS_sendto}, {0}},
+	{{.nr = SYS_sendmsg}, {0}},
+	{{.nr = SYS_sendfile, .base = 2, .bytes = 8}, {0}},
+	{{.nr = SYS_close}, {0}},
+	{{.nr = SYS_openat, .base = 1, .flags = CALL_WRITES_STRING}, {0}},
+	{{.nr = SYS_fstat, .base = 1, .bytes = 144}, {0}},
+	{{.nr = SYS_stat, .base = 1, .bytes = 144}, {0}},
+	{{.nr = SYS_lstat, .base = 1, .bytes = 144}, {0}},
+	{{.nr = SYS_newfstatat, .base = 2, .bytes = 144}, {0}},
+	{{.nr = SYS_clock_gettime, .base = 1, .bytes = 16}, {0}},
+	{{.nr = SYS_epoll_wait, .base = 1, .each = 12}, {0}},
+	{{.nr = SYS_epoll_pwait, .base = 1, .each = 12}, {0}},
+	{{.nr = SYS_epoll_ctl}, {0}},
+	{{.nr = SYS_futex, .base = 0, .bytes = 4, .flags = CALL_WRITES_ALWAYS}, {0}},
+	/* test %rsi, %rsi */
+	{{.nr = SYS_accept4}, {0x48, 0x85, 0xf6}},
+	{{.nr = SYS_accept}, {0x48, 0x85, 0xf6}},
+	{{.nr = SYS_setsockopt}, {0}},
+	{{.nr = SYS_shutdown}, {0}},
+	{{.nr = SYS_getpid}, {0}},
+	{{.nr = SYS_getppid}, {0}},
+	{{.nr = SYS_gettid}, {0}},
+	{{.nr = SYS_getuid}, {0}},
+	{{.nr = SYS_geteuid}, {0}},
+	{{.nr = SYS_sched_yield}, {0}},
+};
+
+static const struct fast_call *fast_call(const struct call_site *s)
+{
+	for (size_t i = 0; s->flags_unread && i < sizeof(fast_calls) / sizeof(*fast_calls); i++)
+		if (fast_calls[i].kind.nr == s->number)
+			return &fast_calls[i];
+	return NULL;
+}
+
+static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
+		    uint64_t d, uint64_t e, uint64_t f)
+{
+	int64_t result;
+	int err = tracee_syscall(t, number, (uint64_t[]){a, b, c, d, e, f}, &result);
+
+	return err ? err : result;
+}
+
+/* A filter may know nothing of the calls that are made in the name of the process. */
+static bool is_filtered(pid_t pid)
+{
+	char path[32], line[128];
+	int mode = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return mode != 0;
+}
+
+/* Code of files, below which and above which it may lie. */
+struct codes {
+	struct {
+		uint64_t start, end;
+	} at[MAPS_MOST];
+	uint32_t n;
+	bool others; /* another recorder's stubs are there */
+};
+
+static int find_codes(pid_t pid, struct codes *out)
+{
+	struct maps_lines lines;
+	struct maps_line line;
+	int err = maps_lines_open(&lines, pid);
+
+	out->n = 0;
+	out->others = false;
+	if (err)
+		return err;
+	while (maps_lines_next(&lines, &line)) {
+		out->others |= !strcmp(line.name, NAME_MAPPED);
+		if (!(line.prot & PROT_EXEC) || line.prot & PROT_WRITE || !line.inode ||
+		    line.shared || out->n == MAPS_MOST)
+			continue;
+		out->at[out->n].start = line.start;
+		out->at[out->n++].end = line.end;
+	}
+	maps_lines_close(&lines);
+	return 0;
+}
+
+static int take_sites(struct call_patches *p, const struct tracee *t, uint64_t start, uint64_t end)
+{
+	struct call_site *found = NULL;
+	uint8_t *code = malloc(end - start);
+	int n = code ? tracee_read(t, start, code, end - start) : -ENOMEM;
+
+	if (!n && memmem(code, end - start, "\x0f\x05", SYSCALL_BYTES))
+		n = call_sites_find(code, end - start, start, &found);
+	free(code);
+	if (n <= 0)
+		return n;
+	struct call_site *all = realloc(p->sites, (p->n + n) * sizeof(*all));
+	if (all) {
+		memcpy(all + p->n, found, n * sizeof(*all));
+		p->sites = all;
+		p->n += (uint32_t)n;
+	}
+	free(found);
+	return all ? 0 : -ENOMEM;
+}
+
+/* Those without room for a jump go. A second return from handlers is left as it is. */
+static void drop_unpatched(struct call_patches *p)
+{
+	uint32_t n = 0;
+	bool returns = false;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		bool again = p->sites[i].number == SYS_rt_sigreturn && returns;
+
+		returns |= p->sites[i].number == SYS_rt_sigreturn;
+		if (p->sites[i].at && !again)
+			p->sites[n++] = p->sites[i];
+	}
+	p->unpatched = p->n - n;
+	p->n = n;
+}
+
+/* A thread that is cancelled is unwound from where its signal has found it, with the destructors
+ * and cleanups of its frames; of a stub no unwinder has any. */
+static bool cancels_threads(pid_t pid, const struct codes *codes)
+{
+	char path[80];
+
+	for (uint32_t i = 0; i < codes->n; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+			 (unsigned long long)codes->at[i].start,
+			 (unsigned long long)codes->at[i].end);
+		if (tracee_needs(path, "pthread_cancel"))
+			return true;
+	}
+	return false;
+}
+
+static int find_sites(struct call_patches *p, const struct tracee *t, const char **why)
+{
+	struct codes codes;
+	int err = find_codes(t->pid, &codes);
+
+	*why = "what it has mapped cannot be read";
+	for (uint32_t i = 0; !err && i < codes.n; i++)
+		err = take_sites(p, t, codes.at[i].start, codes.at[i].end);
+	if (!err && codes.others) {
+		*why = "another recorder's code is in it";
+		err = -EBUSY;
+	}
+	if (!err && cancels_threads(t->pid, &codes)) {
+		*why = "it may end threads by pthread_cancel()";
+		err = -EPERM;
+	}
+	if (err)
+		return err;
+	drop_unpatched(p);
+	*why = "no library of it makes system calls";
+	if (!p->n)
+		return -ENOENT;
+	*why = "it makes system calls at too many places";
+	return p->n > CALL_STUBS_MOST ? -E2BIG : 0;
+}
+
+/* Where nothing is mapped, above @near and within reach of it; 0: nowhere. */
+static uint64_t find_room(const struct tracee_map *maps, int n, uint64_t near, uint64_t bytes)
+{
+	for (int i = 0; i < n; i++) {
+		uint64_t from = maps[i].end + PAGE;
+		uint64_t to = i + 1 < n && maps[i + 1].start < USER_END ? maps[i + 1].start - MARGIN
+									: USER_END;
+
+		if (maps[i].start >= near && from + bytes < near + REACH && to > from &&
+		    to - from > bytes + PAGE)
+			return from;
+	}
+	return 0;
+}
+
+/* In the middle of the most room that there is, far from what grows; 0: nowhere. */
+static uint64_t find_most_room(const struct tracee_map *maps, int n, uint64_t bytes)
+{
+	uint64_t most = 0, at = 0;
+
+	for (int i = 0; i + 1 < n && maps[i + 1].start < USER_END; i++)
+		if (maps[i + 1].start - maps[i].end > most) {
+			most = maps[i + 1].start - maps[i].end;
+			at = maps[i].end + most / 2;
+		}
+	return most / 4 > bytes ? at & -(uint64_t)CALL_LANE_BYTES : 0;
+}
+
+static void put32(uint8_t *at, uint64_t to, uint64_t from)
+{
+	int32_t by = (int32_t)(to - from);
+
+	memcpy(at, &by, sizeof(by));
+}
+
+static void put_number(uint8_t *at, const struct call_site *s)
+{
+	uint32_t number = (uint32_t)s->number;
+
+	if (s->zeroes) {
+		memcpy(at, "\x31\xc0\x0f\x1f\x00", CALL_SITE_BYTES);
+	} else if (s->number != CALL_SITE_ANY) {
+		*at = 0xb8;
+		memcpy(at + 1, &number, sizeof(number));
+	}
+}
+
+static uint64_t stub_address(const struct call_patches *p, uint32_t i)
+{
+	return p->code + CALL_STUBS + (uint64_t)i * CALL_STUB_BYTES;
+}
+
+/* Whether the jump leads to what a stub has at CALL_FAST. */
+static bool begins_fast(const struct call_site *s)
+{
+	return fast_call(s) || s->number == SYS_clone;
+}
+
+/* Of clone(): a new thread that has the memory, and no thread pointer of its own, would use the
+ * lane of the one that makes it. From then on no call is made fast.
+ *
+ *   lahf; seto %al; mov %edi, %ecx; and $(CLONE_VM | CLONE_VFORK | CLONE_SETTLS), %ecx
+ *   cmp $CLONE_VM, %ecx; jne 1f; andq $0, local(%rip)
+ *   1: add $0x7f, %al; sahf; jmp to the slow part */
+static void put_clone(const struct call_patches *p, uint64_t here, uint8_t *out)
+{
+	static const uint8_t code[] = {0x9f, 0x0f, 0x90, 0xc0, 0x89, 0xf9, /* to mov */
+				       0x81, 0xe1, 0x00, 0x41, 0x08, 0x00, /* and */
+				       0x81, 0xf9, 0x00, 0x01, 0x00, 0x00, /* cmp */
+				       0x75, 0x08, 0x48, 0x83, 0x25, 0,	   0,
+				       0,    0,	   0,	 0x04, 0x7f, 0x9e, JUMP};
+	enum { LOCAL = 23, BEHIND_LOCAL = 28, BEHIND = sizeof(code) + 4 };
+
+	memcpy(out + CALL_FAST, code, sizeof(code));
+	put32(out + CALL_FAST + LOCAL, p->local, here + CALL_FAST + BEHIND_LOCAL);
+	put32(out + CALL_FAST + sizeof(code), here + CALL_SLOW, here + CALL_FAST + BEHIND);
+}
+
+/* The stub of site number @i, as it is to lie at @out. */
+static void make_stub(const struct call_patches *p, uint32_t i, uint8_t *out)
+{
+	const struct call_code_places *at = &call_code_places;
+	const struct call_site *s = &p->sites[i];
+	const struct fast_call *fast = fast_call(s);
+	const uint64_t here = stub_address(p, i), behind = s->call + SYSCALL_BYTES;
+	uint64_t back = behind + s->n_moved;
+
+	memcpy(out, call_stub, CALL_STUB_BYTES);
+	put_number(out + CALL_STUB_NUMBER, s);
+	put_number(out + at->stub_number, s);
+	memcpy(out + at->stub_back, &behind, sizeof(behind));
+	if (s->n_moved) {
+		memcpy(out + CALL_MOVED, s->moved, s->n_moved);
+		out[CALL_MOVED + s->n_moved] = JUMP;
+		put32(out + CALL_MOVED + s->n_moved + 1, back,
+		      here + CALL_MOVED + s->n_moved + CALL_SITE_BYTES);
+		back = here + CALL_MOVED;
+	}
+	put32(out + at->stub_jump, back, here + at->stub_jump + 4);
+	put32(out + at->stub_lanes, p->code + at->lanes, here + at->stub_lanes + 4);
+	put32(out + at->stub_local, p->local, here + at->stub_local + 5);
+	put32(out + at->stub_shared, p->shared, here + at->stub_shared + 4);
+	put32(out + at->stub_post, p->code + at->zones.post, here + at->stub_post + 4);
+	if (fast && fast->check[0])
+		memcpy(out + at->stub_check, fast->check, sizeof(fast->check));
+	if (s->number == SYS_clone)
+		put_clone(p, here, out);
+}
+
+static void put_word(uint8_t *code, uint32_t at, uint64_t word)
+{
+	memcpy(code + at, &word, sizeof(word));
+}
+
+static uint64_t kinds_at(const struct call_patches *p)
+{
+	return CALL_STUBS + (uint64_t)p->n * CALL_STUB_BYTES;
+}
+
+static uint64_t jumps_at(const struct call_patches *p)
+{
+	return kinds_at(p) + p->n * sizeof(struct call_kind);
+}
+
+static uint64_t code_bytes(const struct call_patches *p)
+{
+	uint64_t bytes = jumps_at(p) + p->n * sizeof(struct call_jump);
+
+	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+static void put_jump(const struct call_patches *p, uint32_t i, uint8_t *code)
+{
+	struct call_jump jump = {.at = p->sites[i].at, .n_moved = p->sites[i].n_moved};
+
+	memcpy(jump.old, p->sites[i].old, sizeof(jump.old));
+	memcpy(code + jumps_at(p) + i * sizeof(jump), &jump, sizeof(jump));
+}
+
+static uint8_t *make_code(struct call_patches *p)
+{
+	const struct call_code_places *at = &call_code_places;
+	const size_t len = (size_t)(call_code_end - call_code);
+	uint8_t *code = len <= CALL_STUBS ? calloc(1, code_bytes(p)) : NULL;
+
+	if (!code)
+		return NULL;
+	memcpy(code, call_code, len);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct fast_call *fast = fast_call(&p->sites[i]);
+		struct call_kind kind = fast ? fast->kind : (struct call_kind){.nr = UINT16_MAX};
+
+		make_stub(p, i, code + CALL_STUBS + (size_t)i * CALL_STUB_BYTES);
+		memcpy(code + kinds_at(p) + i * sizeof(kind), &kind, sizeof(kind));
+		put_jump(p, i, code);
+		if (p->sites[i].number == SYS_rt_sigreturn)
+			p->restore = stub_address(p, i);
+	}
+	put_word(code, at->base, p->code);
+	put_word(code, at->leave, p->code + CALL_LEAVE - CALL_FAST_OVER);
+	put_word(code, at->kinds,
+		 p->code + kinds_at(p) - CALL_STUBS / CALL_STUB_BYTES * sizeof(struct call_kind));
+	put_word(code, at->lanes, p->lanes);
+	put_word(code, at->shared, p->shared);
+	put_word(code, at->local, p->local);
+	put_word(code, at->restore, p->restore);
+	put_word(code, at->stub_bytes, kinds_at(p));
+	put_word(code, at->clocks, p->clocks);
+	put_word(code, at->recorder, (uint64_t)getpid());
+	return code;
+}
+
+/* Opens the memfd that the process has as @its_fd. Another process with the tracee's descriptors
+ * may have put any file in its place. */
+static int open_its(const struct tracee *t, int its_fd)
+{
+	char path[40], link[32], name[sizeof(NAME_MAPPED) + 1] = "";
+	int found, fd = -1, ours = memfd_create(NAME, MFD_CLOEXEC);
+	struct stat its, st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->pid, its_fd);
+	found = open(path, O_PATH | O_CLOEXEC);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+	bool same = found >= 0 && ours >= 0 && !fstat(found, &its) && !fstat(ours, &st) &&
+		    S_ISREG(its.st_mode) && its.st_dev == st.st_dev;
+	if (same && readlink(link, name, sizeof(name) - 1) > 0 && !strcmp(name, NAME_MAPPED))
+		fd = open(link, O_RDWR | O_CLOEXEC);
+	if (found >= 0)
+		close(found);
+	if (ours >= 0)
+		close(ours);
+	return fd < 0 ? -EPERM : fd;
+}
+
+/* A memfd of the process, of @bytes; *@ours is the same here. */
+static int make_memfd(const struct tracee *t, uint64_t bytes, int64_t *its, int *ours)
+{
+	static const char name[] = NAME;
+	int64_t at = call(t, SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  (uint64_t)-1, 0);
+	if (at < 0)
+		return (int)at;
+	int err = tracee_write(t, at, name, sizeof(name));
+	*its = err ? err
+		   : call(t, SYS_memfd_create, at, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+	call(t, SYS_munmap, at, PAGE, 0, 0, 0, 0);
+	if (*its < 0)
+		return (int)*its;
+	*ours = open_its(t, (int)*its);
+	if (*ours < 0)
+		return *ours;
+	/* Whoever has kept a descriptor cannot cut it short under what is mapped of it. */
+	return ftruncate(*ours, (off_t)bytes) || fcntl(*ours, F_ADD_SEALS, F_SEAL_SHRINK) ? -errno
+											  : 0;
+}
+
+static int map(const struct tracee *t, uint64_t at, uint64_t bytes, int prot, int flags, int64_t fd,
+	       uint64_t off)
+{
+	int64_t got = call(t, SYS_mmap, at, bytes, prot, flags | MAP_FIXED_NOREPLACE, fd, off);
+
+	return got < 0 ? (int)got : (uint64_t)got != at ? -ENOMEM : 0;
+}
+
+static void unmap_all(const struct tracee *t, const struct call_patches *p)
+{
+	call(t, SYS_munmap, p->code, p->code_end - p->code, 0, 0, 0, 0);
+	call(t, SYS_munmap, p->local, PAGE, 0, 0, 0, 0);
+	call(t, SYS_munmap, p->shared, PAGE, 0, 0, 0, 0);
+	call(t, SYS_munmap, p->lanes, LANES_BYTES, 0, 0, 0, 0);
+}
+
+static int map_all(const struct tracee *t, const struct call_patches *p, int64_t code_fd,
+		   int64_t lanes_fd)
+{
+	int err = map(t, p->code, p->code_end - p->code, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+		      code_fd, 0);
+	if (!err)
+		err = map(t, p->local, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	if (!err)
+		err = (int)call(t, SYS_madvise, p->local, PAGE, MADV_WIPEONFORK, 0, 0, 0);
+	if (!err)
+		err = map(t, p->shared, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, lanes_fd, 0);
+	if (!err)
+		err = map(t, p->lanes, LANES_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_NORESERVE, lanes_fd, PAGE);
+	/* A child may have given up rights that its parent has. */
+	if (!err)
+		err = (int)call(t, SYS_madvise, p->shared, PAGE, MADV_DONTFORK, 0, 0, 0);
+	if (!err)
+		err = (int)call(t, SYS_madvise, p->lanes, LANES_BYTES, MADV_DONTFORK, 0, 0, 0);
+	if (err)
+		unmap_all(t, p);
+	return err;
+}
+
+static int write_fd(int fd, const void *bytes, size_t len)
+{
+	ssize_t n = pwrite(fd, bytes, len, 0);
+
+	return n < 0 ? -errno : (size_t)n != len ? -EIO : 0;
+}
+
+static int choose_places(struct call_patches *p, const struct tracee *t)
+{
+	struct tracee_map *maps = NULL;
+	int n = tracee_ranges(t->pid, &maps);
+	const uint64_t bytes = code_bytes(p) + 2 * PAGE;
+
+	if (n > 0) {
+		p->code = find_room(maps, n, p->sites[0].at, bytes);
+		p->lanes = find_most_room(maps, n, LANES_BYTES);
+	}
+	free(maps);
+	p->code_end = p->code + code_bytes(p);
+	p->kinds = p->code + kinds_at(p);
+	p->local = p->code_end;
+	p->shared = p->local + PAGE;
+	if (!p->code || !p->lanes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->n; i++) {
+		int64_t by = (int64_t)(p->sites[i].at - p->code);
+
+		if (by > (int64_t)REACH || by < -(int64_t)REACH)
+			return -ERANGE;
+	}
+	return 0;
+}
+
+static int give(struct call_patches *p, const struct tracee *t, const char **why)
+{
+	const struct call_shared shared = {.order = FIRST_ORDER};
+	int64_t its[2] = {-1, -1};
+	uint8_t *code = NULL;
+	int err = choose_places(p, t);
+
+	*why = err == -ERANGE ? "its own code makes system calls, as that of a program without "
+				"libraries does"
+			      : "there is no room in reach of its libraries";
+	if (!err) {
+		*why = "it may not have memory to share (a seccomp filter, or vm.memfd_noexec)";
+		err = make_memfd(t, code_bytes(p), &its[0], &p->code_fd);
+	}
+	if (!err)
+		err = make_memfd(t, PAGE + LANES_BYTES, &its[1], &p->lanes_fd);
+	if (!err)
+		err = (code = make_code(p)) ? write_fd(p->code_fd, code, code_bytes(p)) : -ENOMEM;
+	/* Nor write to what others execute. */
+	if (!err && fcntl(p->code_fd, F_ADD_SEALS, F_SEAL_WRITE))
+		err = -errno;
+	if (!err)
+		err = write_fd(p->lanes_fd, &shared, sizeof(shared));
+	if (!err) {
+		*why = "it may not have more memory and code (mmap is refused: a limit, or "
+		       "SELinux)";
+		err = map_all(t, p, its[0], its[1]);
+	}
+	free(code);
+	for (int i = 0; i < 2; i++)
+		if (its[i] >= 0)
+			call(t, SYS_close, its[i], 0, 0, 0, 0, 0);
+	return err;
+}
+
+int call_patches_find(pid_t pid, struct call_patches **out, const char **why)
+{
+	struct call_patches *p = calloc(1, sizeof(*p));
+	struct tracee t;
+	int err = p ? 0 : -ENOMEM;
+
+	*why = "there is no memory";
+	if (!p)
+		return err;
+	p->code_fd = p->lanes_fd = -1;
+	if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT)) {
+		*why = "this processor or kernel has no instructions for thread pointers "
+		       "(FSGSBASE)";
+		err = -ENOSYS;
+	}
+	if (!err) {
+		*why = "its memory cannot be reached";
+		err = tracee_open(&t, pid);
+	}
+	if (!err) {
+		err = find_sites(p, &t, why);
+		tracee_close(&t);
+	}
+	if (err)
+		call_patches_free(p);
+	else
+		*out = p;
+	return err;
+}
+
+/* Whether all is there that was found. */
+static bool is_as_found(const struct call_patches *p, const struct tracee *t)
+{
+	uint8_t bytes[CALL_SITE_BYTES];
+
+	for (uint32_t i = 0; i < p->n; i++)
+		if (tracee_read(t, p->sites[i].at, bytes, sizeof(bytes)) ||
+		    memcmp(bytes, p->sites[i].old, sizeof(bytes)))
+			return false;
+	return true;
+}
+
+int call_patches_give(struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n,
+		      uint64_t clocks, const char **why)
+{
+	struct tracee t;
+
+	p->clocks = clocks;
+	*why = "it has a seccomp filter";
+	if (!n || is_filtered(pid))
+		return -EPERM;
+	*why = "its memory cannot be reached";
+	int err = tracee_open(&t, pid);
+	if (err)
+		return err;
+	t.pid = tids[0];
+	*why = "its libraries were changed while they were looked at";
+	err = is_as_found(p, &t) ? give(p, &t, why) : -EAGAIN;
+	tracee_close(&t);
+	return err;
+}
+
+void call_patches_take_back(const struct call_patches *p, pid_t pid, const pid_t *tids)
+{
+	struct tracee t;
+
+	if (tracee_open(&t, pid))
+		return;
+	t.pid = tids[0];
+	unmap_all(&t, p);
+	tracee_close(&t);
+}
+
+uint64_t call_patches_thread(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	return ptrace(PTRACE_GETREGS, tid, NULL, &regs) ? 0 : regs.fs_base;
+}
+
+static bool is_patched(const struct call_patches *p, uint64_t addr, bool first, uint32_t *site)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (addr - p->sites[i].at - !first < CALL_SITE_BYTES - (uint64_t)!first) {
+			*site = i;
+			return true;
+		}
+	return false;
+}
+
+struct held {
+	const struct call_patches *p;
+	bool held;
+};
+
+static void note_in_sites(void *ctx, uint64_t ip)
+{
+	struct held *h = ctx;
+	uint32_t site;
+
+	h->held |= is_patched(h->p, ip, false, &site);
+}
+
+static void note_in_code(void *ctx, uint64_t ip)
+{
+	struct held *h = ctx;
+
+	h->held |= ip - h->p->code < h->p->code_end - h->p->code;
+}
+
+/* Whether a signal has interrupted a thread at such a place. */
+static bool frames_hold(const struct call_patches *p, const struct tracee *t, const pid_t *tids,
+			uint32_t n, void (*note)(void *ctx, uint64_t ip))
+{
+	struct held h = {.p = p};
+	struct tracee_map *maps = NULL;
+	int n_maps = tracee_ranges(t->pid, &maps);
+
+	for (uint32_t i = 0; n_maps > 0 && !h.held && i < n; i++) {
+		struct user_regs_struct regs;
+
+		if (!ptrace(PTRACE_GETREGS, tids[i], NULL, &regs))
+			frames_each(t, maps, n_maps, regs.rsp, note, &h);
+	}
+	free(maps);
+	return h.held || n_maps <= 0;
+}
+
+/* Whether the kernel has the thread make the call again, which it had interrupted. */
+static bool is_made_again(const struct user_regs_struct *regs)
+{
+	enum { RESTART_SYS = -512, RESTART_NO_INTR = -513, RESTART_NO_HAND = -514, RESTART = -516 };
+	int64_t result = (int64_t)regs->rax;
+
+	return (int64_t)regs->orig_rax >= 0 &&
+	       (result == RESTART_SYS || result == RESTART_NO_INTR || result == RESTART_NO_HAND ||
+		result == RESTART);
+}
+
+/* A thread behind a `syscall` of its own goes on in the stub if it makes that again, or if what
+ * lies behind has become part of the jump. Returns whether it does. */
+static bool move_to_stub(const struct call_patches *p, uint32_t i, struct user_regs_struct *regs)
+{
+	const struct call_site *s = &p->sites[i];
+	bool fast = fast_call(s) && !fast_call(s)->check[0];
+
+	if (is_made_again(regs)) { /* as the stub's own call leaves rcx */
+		regs->rip = stub_address(p, i) + (fast ? CALL_FAST_OVER : CALL_SLOW_OVER);
+		regs->rcx = regs->rip;
+	} else if (s->n_moved) {
+		regs->rip = stub_address(p, i) + CALL_MOVED;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* 0: the thread may go on; 1: its registers are to be set; -EBUSY: it stands amid a site. */
+static int settle(const struct call_patches *p, struct user_regs_struct *regs)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct call_site *s = &p->sites[i];
+
+		if (regs->rip == s->call + SYSCALL_BYTES)
+			return move_to_stub(p, i, regs);
+		if (regs->rip > s->at && regs->rip < s->at + CALL_SITE_BYTES)
+			return -EBUSY;
+	}
+	return 0;
+}
+
+/* The jump of site number @i. */
+static void make_jump(const struct call_patches *p, uint32_t i, uint8_t out[CALL_SITE_BYTES])
+{
+	const struct call_site *s = &p->sites[i];
+	uint64_t to = stub_address(p, i) + (begins_fast(s) ? CALL_FAST : CALL_SLOW);
+
+	if (s->number == SYS_rt_sigreturn)
+		to = p->code + call_code_places.zones.sigreturn;
+	out[0] = JUMP;
+	put32(out + 1, to, s->at + CALL_SITE_BYTES);
+}
+
+static int write_sites(const struct tracee *t, const struct call_patches *p, bool jumps)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < p->n; i++) {
+		const struct call_site *s = &p->sites[i];
+		uint8_t bytes[CALL_SITE_BYTES];
+
+		make_jump(p, i, bytes);
+		err = tracee_write(t, s->at, jumps ? bytes : s->old, sizeof(bytes));
+	}
+	return err;
+}
+
+/* What a thread is in when the recording begins has begun before: it is told as soon as it is over.
+ */
+static int note_begun(const struct call_patches *p, const struct user_regs_struct *regs)
+{
+	const uint64_t begun[2] = {regs->fs_base, 1};
+	off_t at = PAGE + (off_t)call_lane_of(regs->fs_base);
+	uint64_t owner;
+
+	if (pread(p->lanes_fd, &owner, sizeof(owner), at) != sizeof(owner) ||
+	    (owner && owner != regs->fs_base) || !regs->fs_base)
+		return 0;
+	return pwrite(p->lanes_fd, begun, sizeof(begun), at) == sizeof(begun) ? 0 : -EIO;
+}
+
+static int move_threads(const struct call_patches *p, const pid_t *tids, uint32_t n, bool really)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct user_regs_struct regs;
+
+		if (ptrace(PTRACE_GETREGS, tids[i], NULL, &regs))
+			return -errno;
+		if (really && note_begun(p, &regs))
+			return -EIO;
+		int moves = settle(p, &regs);
+		if (moves < 0)
+			return moves;
+		if (really && moves && ptrace(PTRACE_SETREGS, tids[i], NULL, &regs))
+			return -errno;
+	}
+	return 0;
+}
+
+int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n,
+		       const char **why)
+{
+	struct tracee t;
+	int err = tracee_open(&t, pid);
+
+	*why = "a thread of it stands where a jump was to be";
+	if (err)
+		return err;
+	t.pid = tids[0];
+	err = move_threads(p, tids, n, false);
+	if (!err && frames_hold(p, &t, tids, n, note_in_sites))
+		err = -EBUSY;
+	if (!err) {
+		*why = "its code cannot be written to";
+		err = write_sites(&t, p, true);
+	}
+	if (!err)
+		err = move_threads(p, tids, n, true);
+	if (err) {
+		write_sites(&t, p, false);
+		unmap_all(&t, p);
+	}
+	tracee_close(&t);
+	return err;
+}
+
+int call_patches_arm(const struct call_patches *p, pid_t pid, int armed)
+{
+	const struct call_local local = {.armed = armed};
+	struct tracee t;
+	int err = tracee_open(&t, pid);
+
+	if (err)
+		return err;
+	err = tracee_write(&t, p->local, &local, sizeof(local));
+	tracee_close(&t);
+	return err;
+}
+
+uint64_t call_patches_told(const struct call_patches *p, uint64_t ip, uint64_t *rcx)
+{
+	uint64_t off = ip - p->code - CALL_STUBS, i = off / CALL_STUB_BYTES;
+
+	*rcx = 0;
+	if (ip < p->code + CALL_STUBS || i >= p->n)
+		return 0;
+	const struct call_site *s = &p->sites[i];
+	off %= CALL_STUB_BYTES;
+	if (off < CALL_SLOW_SYSCALL)
+		return s->at;
+	if (off < CALL_SLOW_OVER || (off >= CALL_FAST && off < CALL_FAST_OVER))
+		return s->call;
+	if (off > CALL_MOVED)
+		return s->call + SYSCALL_BYTES + s->n_moved;
+	return *rcx = s->call + SYSCALL_BYTES;
+}
+
+int32_t call_patches_number(const struct call_patches *p, uint32_t stub)
+{
+	return p->sites[stub].number;
+}
+
+bool call_patches_has(const struct call_patches *p, pid_t pid)
+{
+	uint8_t bytes[CALL_SITE_BYTES], jump[CALL_SITE_BYTES];
+	const struct call_site *s = p->sites;
+	struct tracee t;
+
+	if (tracee_open(&t, pid))
+		return false;
+	make_jump(p, 0, jump);
+	bool has =
+		!tracee_read(&t, s->at, bytes, sizeof(bytes)) && !memcmp(bytes, jump, sizeof(jump));
+	tracee_close(&t);
+	return has;
+}
+
+bool call_patches_waits(const struct call_patches *p, struct user_regs_struct *regs)
+{
+	uint64_t off = (regs->rip - p->code) % CALL_STUB_BYTES, rcx;
+	uint64_t to = call_patches_told(p, regs->rip, &rcx);
+
+	if (!to || (int64_t)regs->orig_rax < 0 || (off != CALL_SLOW_OVER && off != CALL_FAST_OVER))
+		return false;
+	regs->rip = regs->rcx = to;
+	return true;
+}
+
+/* A thread that waits in a stub's call goes on behind the site. Any other one in the area leaves it
+ * when it runs. */
+static bool leaves(const struct call_patches *p, pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
+		return true; /* it has ended */
+	if (regs.rip - p->code >= p->code_end - p->code)
+		return true;
+	return call_patches_waits(p, &regs) && !ptrace(PTRACE_SETREGS, tid, NULL, &regs);
+}
+
+int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n)
+{
+	struct tracee t;
+	bool held = false;
+	int err = tracee_open(&t, pid);
+
+	if (err)
+		return err;
+	t.pid = tids[0];
+	/* What is left here for long reads no clocks that are gone. */
+	const uint64_t none = 0;
+	err = tracee_write(&t, p->code + call_code_places.clocks, &none, sizeof(none));
+	if (!err)
+		err = write_sites(&t, p, false);
+	for (uint32_t i = 0; !err && i < n; i++)
+		held |= !leaves(p, tids[i]);
+	if (!err && (held || frames_hold(p, &t, tids, n, note_in_code)))
+		err = -EBUSY;
+	if (!err && is_filtered(pid))
+		err = -EPERM;
+	if (!err)
+		unmap_all(&t, p);
+	tracee_close(&t);
+	return err;
+}
+
+/* Where the stubs of some recorder are in the process; false: nowhere. */
+static bool find_left(pid_t pid, struct call_patches *p)
+{
+	struct maps_lines lines;
+	struct maps_line line;
+
+	if (maps_lines_open(&lines, pid))
+		return false;
+	while (maps_lines_next(&lines, &line))
+		if (line.prot & PROT_EXEC && !strcmp(line.name, NAME_MAPPED)) {
+			p->code = line.start;
+			p->code_end = line.end;
+		}
+	maps_lines_close(&lines);
+	return p->code;
+}
+
+/* Whether the jump leads to stub number @i of these. */
+static bool leads_there(const struct call_patches *p, const struct tracee *t, uint32_t i)
+{
+	uint8_t bytes[CALL_SITE_BYTES];
+	int32_t by;
+
+	if (tracee_read(t, p->sites[i].at, bytes, sizeof(bytes)) || bytes[0] != JUMP)
+		return false;
+	memcpy(&by, bytes + 1, sizeof(by));
+	uint64_t to = p->sites[i].at + CALL_SITE_BYTES + by;
+	return to == stub_address(p, i) + CALL_FAST || to == stub_address(p, i) + CALL_SLOW ||
+	       to == p->code + call_code_places.zones.sigreturn;
+}
+
+/* Fills @p with what stands in that memory; sites that lead elsewhere by now are left out. */
+static int read_left(const struct tracee *t, struct call_patches *p)
+{
+	const struct call_code_places *at = &call_code_places;
+	const size_t len = (size_t)(call_code_end - call_code);
+	uint8_t *code = malloc(p->code_end - p->code);
+	uint64_t bytes, recorder;
+	int err = code ? tracee_read(t, p->code, code, p->code_end - p->code) : -ENOMEM;
+
+	if (!err && (p->code_end - p->code < CALL_STUBS ||
+		     memcmp(code + at->words, call_code + at->words, len - at->words)))
+		err = -EPERM;
+	if (!err) {
+		memcpy(&bytes, code + at->stub_bytes, sizeof(bytes));
+		memcpy(&recorder, code + at->recorder, sizeof(recorder));
+		memcpy(&p->lanes, code + at->lanes, sizeof(p->lanes));
+		p->n = (uint32_t)((bytes - CALL_STUBS) >> CALL_STUB_SHIFT);
+		if (bytes < CALL_STUBS || p->n > CALL_STUBS_MOST ||
+		    code_bytes(p) != p->code_end - p->code)
+			err = -EPERM;
+		else if (!kill((pid_t)recorder, 0) || errno != ESRCH)
+			err = -EBUSY;
+	}
+	if (!err && !(p->sites = calloc(p->n + (size_t)1, sizeof(*p->sites))))
+		err = -ENOMEM;
+	for (uint32_t i = 0; !err && i < p->n; i++) {
+		struct call_jump jump;
+		struct call_site *s = &p->sites[i];
+		uint64_t behind;
+
+		memcpy(&jump, code + jumps_at(p) + i * sizeof(jump), sizeof(jump));
+		memcpy(&behind, code + CALL_STUBS + i * (size_t)CALL_STUB_BYTES + at->stub_back,
+		       sizeof(behind));
+		s->at = jump.at;
+		s->call = behind - SYSCALL_BYTES;
+		s->n_moved = jump.n_moved;
+		memcpy(s->old, jump.old, sizeof(s->old));
+		if (!leads_there(p, t, i))
+			tracee_read(t, s->at, s->old, sizeof(s->old));
+	}
+	free(code);
+	p->local = p->code_end;
+	p->shared = p->local + PAGE;
+	return err;
+}
+
+int call_patches_clear(pid_t pid, const pid_t *tids, uint32_t n)
+{
+	struct call_patches p = {.code_fd = -1, .lanes_fd = -1};
+	struct tracee t;
+
+	if (!find_left(pid, &p))
+		return 0;
+	int err = tracee_open(&t, pid);
+	if (err)
+		return err;
+	err = read_left(&t, &p);
+	tracee_close(&t);
+	if (!err) {
+		err = call_patches_remove(&p, pid, tids, n);
+		if (err == -EBUSY) /* the memory stays, and nothing jumps there */
+			err = 0;
+	}
+	free(p.sites);
+	return err;
+}
+
+void call_patches_free(struct call_patches *p)
+{
+	if (!p)
+		return;
+	if (p->code_fd >= 0)
+		close(p->code_fd);
+	if (p->lanes_fd >= 0)
+		close(p->lanes_fd);
+	free(p->sites);
+	free(p);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* call_patches.h: system calls of a process are made by stubs that the recorder has placed: the
+ * `syscall` instructions of the libraries that it has mapped become jumps there
+ * (offline/capture/call_area.h). What is written is private to the process. */
+#ifndef USER_CALL_PATCHES_H
+#define USER_CALL_PATCHES_H
+
+#include "offline/capture/call_area.h"
+#include "offline/capture/call_sites.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+struct call_patches {
+	uint64_t code, code_end; /* in the process */
+	uint64_t local, shared, lanes, kinds;
+	uint64_t clocks;  /* slots that its clocks are noted in (clock_area.h); 0: none */
+	uint64_t restore; /* the instruction of rt_sigreturn()'s stub that is probed; 0: none */
+	struct call_site *sites; /* of each stub, by number */
+	uint32_t n, unpatched;	 /* those that have none */
+	int code_fd, lanes_fd;	 /* two memfds of the process */
+};
+
+/* Takes out what a recorder that was killed has left in process @pid, whose threads are stopped as
+ * below; its memory stays while a thread is in it. 0: nothing is left that jumps there; -EBUSY:
+ * that recorder is still there; -EPERM: another build has placed it. */
+int call_patches_clear(pid_t pid, const pid_t *tids, uint32_t n);
+/* Finds what is to be patched in process @pid, which may run. Returns 0, or -errno and in *@why
+ * what stands against it. */
+int call_patches_find(pid_t pid, struct call_patches **out, const char **why);
+/* All threads of process @pid, @tids, are stopped by this thread's ptrace. Returns 0, with nothing
+ * patched yet but memory given; or -errno, and then the process is as it was and *@why says what
+ * stands against it. @clocks: where it has the slots that clocks are noted in; 0: nowhere. */
+int call_patches_give(struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n,
+		      uint64_t clocks, const char **why);
+/* The memory goes back, unless call_patches_place() has failed. */
+void call_patches_take_back(const struct call_patches *p, pid_t pid, const pid_t *tids);
+/* The thread pointer of a stopped thread; 0: none. */
+uint64_t call_patches_thread(pid_t tid);
+/* The sites become jumps; threads that sleep in a call of theirs go on in a stub. Or not, as above.
+ */
+int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n,
+		       const char **why);
+/* Whether calls are noted: CALL_ENDING: those that have begun so. */
+enum { CALL_NOT_ARMED, CALL_ARMED, CALL_ENDING };
+int call_patches_arm(const struct call_patches *p, pid_t pid, int armed);
+/* Whether the stopped thread waits in a stub's call; then *@regs become what they would be without
+ * the stub. */
+bool call_patches_waits(const struct call_patches *p, struct user_regs_struct *regs);
+/* Where the process would stand without patches that stands at @ip: at an address of its own; 0: it
+ * stands in no stub. *@rcx: what that register is to be, behind the call; 0: what it is. */
+uint64_t call_patches_told(const struct call_patches *p, uint64_t ip, uint64_t *rcx);
+/* The number that the calls of a stub have, or CALL_SITE_ANY. */
+int32_t call_patches_number(const struct call_patches *p, uint32_t stub);
+/* Whether process @pid jumps to the stubs, as a child does that was forked meanwhile. */
+bool call_patches_has(const struct call_patches *p, pid_t pid);
+/* The sites are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread may
+ * still be in it, or -errno. All threads are stopped, as above. */
+int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n);
+void call_patches_free(struct call_patches *p);
+
+#endif

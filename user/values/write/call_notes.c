@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* call_notes.c: see call_notes.h.
+ *
+ * A note that is not whole when it has to be gone by is written later, when its thread comes back
+ * from a handler, or never. Its place, and what lies behind, is not given back until then. */
+#include "user/values/write/call_notes.h"
+
+#include "offline/capture/call_area.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, SYSCALL_BYTES = 2, AWAITED_MOST = 16, ENTERED_LAST = 0xfffff0 };
+
+struct lane {
+	bool bound; /* once, for good */
+	uint32_t task;
+	pid_t pid;
+	uint64_t next;	      /* note */
+	uint64_t seen, bytes; /* at a look: whole up to there, and in use by then */
+	uint64_t lost;	      /* told of */
+	uint64_t awaited[AWAITED_MOST];
+	uint32_t n_awaited;
+};
+
+struct call_notes {
+	const struct call_patches *patches;
+	uint8_t *memory;
+	bool stopped;
+	struct lane lanes[CALL_LANES];
+};
+
+#define MEMORY_BYTES (PAGE + ((uint64_t)CALL_LANES << CALL_LANE_SHIFT))
+
+struct call_notes *call_notes_open(const struct call_patches *patches)
+{
+	struct call_notes *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->patches = patches;
+	n->memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			 patches->lanes_fd, 0);
+	if (n->memory != MAP_FAILED)
+		return n;
+	free(n);
+	return NULL;
+}
+
+void call_notes_close(struct call_notes *notes)
+{
+	if (!notes)
+		return;
+	munmap(notes->memory, MEMORY_BYTES);
+	free(notes);
+}
+
+static struct call_lane *lane_of(const struct call_notes *n, uint32_t lane)
+{
+	return (struct call_lane *)(n->memory + PAGE + ((uint64_t)lane << CALL_LANE_SHIFT));
+}
+
+static struct call_note *note_of(const struct call_notes *n, uint32_t lane, uint64_t number)
+{
+	uint8_t *notes = (uint8_t *)lane_of(n, lane) + CALL_NOTES_OFF;
+
+	return (struct call_note *)(notes + (number % CALL_NOTES << CALL_NOTE_SHIFT));
+}
+
+static uint64_t load(const __u64 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void store(__u64 *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+void call_notes_bind(struct call_notes *notes, uint32_t lane, uint32_t task, pid_t pid)
+{
+	struct lane *l = &notes->lanes[lane];
+
+	l->bound = true;
+	l->task = task;
+	l->pid = pid;
+}
+
+bool call_notes_task(const struct call_notes *notes, uint32_t lane, uint32_t *task, pid_t *pid)
+{
+	const struct lane *l = &notes->lanes[lane];
+
+	*task = l->task;
+	*pid = l->pid;
+	return l->bound;
+}
+
+void call_notes_claim(struct call_notes *notes, uint32_t lane, uint64_t owner)
+{
+	struct call_lane *l = lane_of(notes, lane);
+	__u64 nobody = 0;
+
+	__atomic_compare_exchange_n(&l->owner, &nobody, owner, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+}
+
+/* In the order, at the latest. 0: it is not known. */
+static uint64_t entered_of(uint64_t entered)
+{
+	return entered > 1 ? (entered << CALL_ORDER_SHIFT) + ENTERED_LAST : 0;
+}
+
+uint64_t call_notes_entered(const struct call_notes *notes, uint32_t lane)
+{
+	return entered_of(load(&lane_of(notes, lane)->entered));
+}
+
+uint64_t call_notes_owner(const struct call_notes *notes, uint32_t lane)
+{
+	return load(&lane_of(notes, lane)->owner);
+}
+
+/* Decodes a whole note. False: nothing that a stub writes. */
+static bool decode(const struct call_notes *n, uint32_t lane, const struct call_note *note,
+		   struct capture *out, struct capture_range *range)
+{
+	const struct call_note c = *note;
+	const struct call_patches *p = n->patches;
+	uint64_t stub = ((c.packed >> 44) - CALL_STUBS) >> CALL_STUB_SHIFT;
+
+	if (c.packed >> 44 < CALL_STUBS || stub >= p->n || p->sites[stub].number < 0)
+		return false;
+	*out = (struct capture){
+		.kind = CAPTURE_KERNEL,
+		.place = CAPTURE_NONE,
+		.map_file = CAPTURE_NONE,
+		.order = (c.order + 1) << CALL_ORDER_SHIFT,
+		.time_ns = c.time_ns,
+		.ip = p->sites[stub].call + SYSCALL_BYTES,
+		.sp = c.sp,
+		.nr = (uint32_t)p->sites[stub].number,
+		.result = (int32_t)c.packed,
+	};
+	memcpy(out->args, c.args, sizeof(c.args));
+	if (c.entered <= c.order)
+		out->entered = entered_of(c.entered);
+	if (!c.len)
+		return true;
+	*range = (struct capture_range){
+		.addr = c.addr,
+		.len = c.len,
+		.unread = c.unread || c.len > CALL_RANGE_MOST,
+		.bytes = (uint8_t *)lane_of(n, lane) + CALL_BYTES_OFF + c.at % CALL_BYTES,
+	};
+	out->ranges = range;
+	out->n_ranges = 1;
+	return true;
+}
+
+static enum call_notes_next pass_by(struct lane *l, bool told)
+{
+	if (l->n_awaited < AWAITED_MOST)
+		l->awaited[l->n_awaited++] = l->next;
+	l->next++;
+	return told ? CALL_NOTES_NONE : CALL_NOTES_LOST;
+}
+
+enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, uint64_t until,
+				     int told, struct capture *out, struct capture_range *range,
+				     uint64_t *clocks)
+{
+	struct lane *l = &notes->lanes[lane];
+	struct call_lane *its = lane_of(notes, lane);
+	uint64_t lost = load(&its->lost);
+
+	if (lost != l->lost) {
+		l->lost = lost;
+		return CALL_NOTES_LOST;
+	}
+	while ((int64_t)(until - l->next) > 0) {
+		struct call_note *note = note_of(notes, lane, l->next);
+
+		if (until - l->next > CALL_NOTES) { /* that is none of a stub's doing */
+			l->next = until;
+			return CALL_NOTES_LOST;
+		}
+		if (__atomic_load_n(&note->state, __ATOMIC_ACQUIRE) == 1) {
+			bool elsewhere = told == 2 && l->next + 1 == until;
+			*clocks = note->clocks;
+			bool whole = !elsewhere && decode(notes, lane, note, out, range);
+
+			__atomic_store_n(&note->state, 0, __ATOMIC_RELAXED);
+			l->next++;
+			if (elsewhere)
+				return CALL_NOTES_NONE;
+			return whole ? CALL_NOTES_RECORD : CALL_NOTES_LOST;
+		}
+		if (!told)
+			return CALL_NOTES_NONE;
+		if (pass_by(l, told == 2 && l->next + 1 == until) == CALL_NOTES_LOST)
+			return CALL_NOTES_LOST;
+	}
+	return CALL_NOTES_NONE;
+}
+
+/* Those that were passed by and are whole by now are done with. */
+static void await(struct call_notes *n, uint32_t lane)
+{
+	struct lane *l = &n->lanes[lane];
+
+	for (uint32_t i = 0; i < l->n_awaited;) {
+		struct call_note *note = note_of(n, lane, l->awaited[i]);
+
+		if (__atomic_load_n(&note->state, __ATOMIC_ACQUIRE) == 1) {
+			__atomic_store_n(&note->state, 0, __ATOMIC_RELAXED);
+			l->awaited[i] = l->awaited[--l->n_awaited];
+		} else {
+			i++;
+		}
+	}
+}
+
+/* Up to the first note that is not whole: what signals find there is in the kernel's ring before it
+ * is. Bytes in use were reserved behind a note that was. */
+static void look_at(struct call_notes *n, uint32_t lane)
+{
+	struct lane *l = &n->lanes[lane];
+	uint64_t bytes = load(&lane_of(n, lane)->bytes_head);
+	uint64_t head = load(&lane_of(n, lane)->head);
+
+	if ((int64_t)(l->next - l->seen) > 0)
+		l->seen = l->next;
+	if (head - l->seen > CALL_NOTES) /* call_notes_next() says so */
+		l->seen = head;
+	while (l->seen != head &&
+	       __atomic_load_n(&note_of(n, lane, l->seen)->state, __ATOMIC_ACQUIRE) == 1)
+		l->seen++;
+	if (l->seen == head)
+		l->bytes = bytes;
+}
+
+void call_notes_look(struct call_notes *notes, uint64_t now_ns)
+{
+	store(&((struct call_shared *)notes->memory)->time_ns, now_ns);
+	for (uint32_t i = 0; i < CALL_LANES; i++) {
+		struct lane *l = &notes->lanes[i];
+		struct call_lane *its = lane_of(notes, i);
+
+		if (!l->bound)
+			continue;
+		await(notes, i);
+		/* Where more are passed by than are kept in mind, nothing is given back any more.
+		 */
+		if (!l->n_awaited && (int64_t)(l->next - l->seen) >= 0)
+			store(&its->bytes_tail, l->bytes);
+		if (!l->n_awaited)
+			store(&its->tail, l->next);
+		if (notes->stopped)
+			continue;
+		look_at(notes, i);
+	}
+}
+
+bool call_notes_much(const struct call_notes *notes)
+{
+	enum { MUCH_SHARE = 16 };
+
+	for (uint32_t i = 0; i < CALL_LANES; i++) {
+		struct call_lane *its = lane_of(notes, i);
+
+		if (!__atomic_load_n(&notes->lanes[i].bound, __ATOMIC_RELAXED))
+			continue;
+		if (load(&its->head) - load(&its->tail) > CALL_NOTES / MUCH_SHARE ||
+		    load(&its->bytes_head) - load(&its->bytes_tail) > CALL_BYTES / MUCH_SHARE)
+			return true;
+	}
+	return false;
+}
+
+uint64_t call_notes_seen(const struct call_notes *notes, uint32_t lane)
+{
+	return notes->lanes[lane].seen;
+}
+
+void call_notes_stop(struct call_notes *notes)
+{
+	notes->stopped = true;
+}
