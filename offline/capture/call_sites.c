@@ -228,6 +228,7 @@ static bool may_have_sites(const struct finding *f)
 
 		if ((off >= CALL_SITE_BYTES && at[-CALL_SITE_BYTES] == MOV_EAX && !at[-1] &&
 		     !at[-2]) ||
+		    (off >= LONG_MOV && at[-LONG_MOV] == 0x48 && at[1 - LONG_MOV] == 0xc7) ||
 		    asks_for_error(f, off + SYSCALL_BYTES))
 			return true;
 		at += SYSCALL_BYTES;

@@ -70,6 +70,7 @@ static struct capture any_capture(uint32_t i)
 	if (c.kind == CAPTURE_SIGNAL) {
 		c.signal = next_random() % 64;
 		c.handler = any_number();
+		c.flags &= ~(uint64_t)CAPTURE_IN_STUB; /* no processor has it */
 	}
 	if (c.kind == CAPTURE_KERNEL) {
 		c.nr = 1000 + next_random() % 300; /* none that maps */

@@ -196,7 +196,7 @@ asm(".pushsection .rodata.call_code, \"a\", @progbits\n"
     "	jmp .Lcall_told\n"
     ".Lcall_full_end:\n"
     /* A handler returns: all registers are what its frame says, behind this call. */
-    ".balign 64\n"
+    ".balign 64, 0x90\n"
     ".Lcall_sigreturn:\n"
     "	mov .Lcall_local(%rip), %rax\n"
     "	cmpq $0, (%rax)\n"
