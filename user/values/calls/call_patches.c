@@ -732,16 +732,32 @@ static void make_jump(const struct call_patches *p, uint32_t i, uint8_t out[CALL
 	put32(out + 1, to, s->at + CALL_SITE_BYTES);
 }
 
+/* Whether site number @i has a jump to its stub. */
+static bool leads_there(const struct call_patches *p, const struct tracee *t, uint32_t i)
+{
+	uint8_t bytes[CALL_SITE_BYTES];
+	int32_t by;
+
+	if (tracee_read(t, p->sites[i].at, bytes, sizeof(bytes)) || bytes[0] != JUMP)
+		return false;
+	memcpy(&by, bytes + 1, sizeof(by));
+	uint64_t to = p->sites[i].at + CALL_SITE_BYTES + by;
+	return to == stub_address(p, i) + CALL_FAST || to == stub_address(p, i) + CALL_SLOW ||
+	       to == p->code + call_code_places.zones.sigreturn;
+}
+
+/* The library of a site may be gone by the end, and something else in its place. */
 static int write_sites(const struct tracee *t, const struct call_patches *p, bool jumps)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < p->n; i++) {
 		const struct call_site *s = &p->sites[i];
-		uint8_t bytes[CALL_SITE_BYTES];
+		uint8_t jump[CALL_SITE_BYTES];
 
-		make_jump(p, i, bytes);
-		err = tracee_write(t, s->at, jumps ? bytes : s->old, sizeof(bytes));
+		make_jump(p, i, jump);
+		if (jumps || leads_there(p, t, i))
+			err = tracee_write(t, s->at, jumps ? jump : s->old, sizeof(jump));
 	}
 	return err;
 }
@@ -843,15 +859,15 @@ int32_t call_patches_number(const struct call_patches *p, uint32_t stub)
 
 bool call_patches_has(const struct call_patches *p, pid_t pid)
 {
-	uint8_t bytes[CALL_SITE_BYTES], jump[CALL_SITE_BYTES];
-	const struct call_site *s = p->sites;
 	struct tracee t;
+	bool has = false;
+	uint64_t base = 0;
 
 	if (tracee_open(&t, pid))
 		return false;
-	make_jump(p, 0, jump);
-	bool has =
-		!tracee_read(&t, s->at, bytes, sizeof(bytes)) && !memcmp(bytes, jump, sizeof(jump));
+	tracee_read(&t, p->code + call_code_places.base, &base, sizeof(base));
+	for (uint32_t i = 0; base == p->code && !has && i < p->n; i++)
+		has = leads_there(p, &t, i);
 	tracee_close(&t);
 	return has;
 }
@@ -923,21 +939,7 @@ static bool find_left(pid_t pid, struct call_patches *p)
 	return p->code;
 }
 
-/* Whether the jump leads to stub number @i of these. */
-static bool leads_there(const struct call_patches *p, const struct tracee *t, uint32_t i)
-{
-	uint8_t bytes[CALL_SITE_BYTES];
-	int32_t by;
-
-	if (tracee_read(t, p->sites[i].at, bytes, sizeof(bytes)) || bytes[0] != JUMP)
-		return false;
-	memcpy(&by, bytes + 1, sizeof(by));
-	uint64_t to = p->sites[i].at + CALL_SITE_BYTES + by;
-	return to == stub_address(p, i) + CALL_FAST || to == stub_address(p, i) + CALL_SLOW ||
-	       to == p->code + call_code_places.zones.sigreturn;
-}
-
-/* Fills @p with what stands in that memory; sites that lead elsewhere by now are left out. */
+/* Fills @p with what stands in that memory. */
 static int read_left(const struct tracee *t, struct call_patches *p)
 {
 	const struct call_code_places *at = &call_code_places;
@@ -974,8 +976,6 @@ static int read_left(const struct tracee *t, struct call_patches *p)
 		s->call = behind - SYSCALL_BYTES;
 		s->n_moved = jump.n_moved;
 		memcpy(s->old, jump.old, sizeof(s->old));
-		if (!leads_there(p, t, i))
-			tracee_read(t, s->at, s->old, sizeof(s->old));
 	}
 	free(code);
 	p->local = p->code_end;
