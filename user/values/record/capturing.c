@@ -371,6 +371,7 @@ struct attachment {
 	struct capturing *c;
 	pid_t pid, seen; /* a first thread that has ended has no memory: another is seen */
 	uint64_t stood_ns;
+	bool alone; /* begin(): there is no other thread */
 	struct pugmark_diag *diag;
 };
 
@@ -428,32 +429,40 @@ int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 	return err;
 }
 
+/* All that was needed of the process that stands is there: what it does from here on is captured.
+ */
+static int let_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+{
+	int err = share_processor(c, pid, diag);
+
+	if (!err)
+		capture_programs_enable(c->programs, true);
+	return err;
+}
+
 /* The first thread stands at the entry point, and so do those that libraries' constructors have
- * begun, @others. */
+ * begun, @others: with them system calls are seen by hooks, as no thread may use ptrace on all. */
 static int begin_frozen(void *ctx, const struct frozen *others)
 {
 	struct attachment *a = ctx;
 	struct capturing *c = a->c;
 	int err = start_image_memory(c->image, a->pid, a->diag);
 
+	a->alone = !others->n;
 	if (!err) {
 		start_image_write(c->image, a->pid, a->stood_ns);
 		err = write_table(c);
 	}
+	if (err || a->alone)
+		return err;
+	snprintf(c->why_hooks, sizeof(c->why_hooks),
+		 "its libraries had begun threads before its entry point");
+	err = write_starts(c, others->tids, others->n, a->diag);
 	if (!err)
-		err = write_starts(c, others->tids, others->n, a->diag);
-	if (!err) {
-		find_calls(c, a->pid);
-		err = see_calls(c, a->pid, others->tids, others->n, a->diag);
-	}
-	if (!err)
-		err = share_processor(c, a->pid, a->diag);
-	if (!err)
-		capture_programs_enable(c->programs, true);
-	return err;
+		err = see_calls(c, a->pid, NULL, 0, a->diag);
+	return err ? err : let_begin(c, a->pid, a->diag);
 }
 
-/* On errors the first thread stands until it is killed: the program does not run unrecorded. */
 static int begin(struct capturing *c, pid_t pid, const struct entry_patience *patience,
 		 struct pugmark_diag *diag)
 {
@@ -467,6 +476,11 @@ static int begin(struct capturing *c, pid_t pid, const struct entry_patience *pa
 	err = write_starts(c, &pid, 1, diag);
 	if (!err)
 		err = freeze_others(pid, begin_frozen, &a, diag);
+	if (!err && a.alone) {
+		find_calls(c, pid);
+		err = see_calls(c, pid, &pid, 1, diag);
+		err = err ? err : let_begin(c, pid, diag);
+	}
 	if (!err)
 		entry_stop_end(pid);
 	return err;
