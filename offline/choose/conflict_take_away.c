@@ -52,7 +52,7 @@ static bool shows_jumps(struct conflicts *ch, const struct prog_func *f)
 		     ch->pred_at[f->block + 1] > ch->pred_at[f->block];
 	for (uint32_t b = f->block; b < f->block + f->n_blocks && !jumps; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
-		bool top;
+		bool top = false;
 		ch->n_found = 0;
 		if (block->flags & PROG_REACHED && block->call != CALL_NONE)
 			conflict_call_first(ch, b, 0, &top);
