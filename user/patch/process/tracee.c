@@ -255,7 +255,7 @@ static bool find_symbol(const char *path, const char *name, bool needed, GElf_Sy
 
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM || !data)
 			continue;
-		for (int i = 0; gelf_getsym(data, i, &sym) && !found; i++) {
+		for (int i = 0; !found && gelf_getsym(data, i, &sym); i++) {
 			const char *its = elf_strptr(elf, header.sh_link, sym.st_name);
 
 			found = its && !strcmp(its, name) &&
