@@ -45,6 +45,7 @@ static bool may_move(const struct decoded *d)
 	case ZYDIS_CATEGORY_UNCOND_BR:
 	case ZYDIS_CATEGORY_INTERRUPT:
 	case ZYDIS_CATEGORY_SYSTEM:
+	case ZYDIS_CATEGORY_CET: /* endbr64: something jumps there */
 		return false;
 	default:
 		return d->insn.length <= CALL_SITE_MOVED;
@@ -139,8 +140,9 @@ static int add_site(struct finding *f, size_t before, size_t off)
 	s.flags_unread = flags_unread(f, behind);
 	if (off - at < CALL_SITE_BYTES) {
 		s.at = 0;
+		/* The jump ends where the stub goes back to, or before that. */
 		if ((f->number_set || asks_for_error(f, behind)) && decode(f, behind, &next) &&
-		    may_move(&next)) {
+		    may_move(&next) && behind + next.insn.length - at >= CALL_SITE_BYTES) {
 			s.at = f->addr + at;
 			s.n_moved = next.insn.length;
 			memcpy(s.moved, f->code + behind, s.n_moved);

@@ -29,6 +29,26 @@ static struct call_site only_site(const char *code, size_t len)
 
 #define ONLY_SITE(code) only_site(code, sizeof(code) - 1)
 
+/* mov $39, %eax; syscall: whole code is looked at where there is such a place. */
+#define PLAIN "\xb8\x27\x00\x00\x00\x0f\x05"
+enum { BEHIND_PLAIN = AT + sizeof(PLAIN) - 1 };
+
+/* Where the jump of the second of two sites goes. */
+static uint64_t second_at(const char *code, size_t len)
+{
+	struct call_site *sites = NULL;
+
+	assert_int_equal(call_sites_find((const uint8_t *)code, len, AT, &sites), 2);
+	uint64_t at = sites[1].at;
+	free(sites);
+	return at;
+}
+
+/* Of a `syscall` behind mov $229, %eax; xor %esi, %esi. */
+#define AT_BEHIND_NUMBER(behind)                                                                   \
+	second_at(PLAIN "\xb8\xe5\x00\x00\x00\x31\xf6\x0f\x05" behind, sizeof(PLAIN behind) - 1 + 9)
+enum { SITE_BEHIND_NUMBER = BEHIND_PLAIN + 7 };
+
 static void takes_the_place_of_a_number(void **state)
 {
 	(void)state;
@@ -57,6 +77,29 @@ static void moves_what_lies_behind_a_short_one(void **state)
 	assert_true(s.zeroes);
 	assert_int_equal(s.n_moved, 6);
 	assert_memory_equal(s.moved, "\x48\x3d\x00\xf0\xff\xff", 6);
+}
+
+/* Where two instructions behind it would be within the jump, the stub would go back into that. */
+static void leaves_what_is_too_short(void **state)
+{
+	(void)state;
+	/* mov %eax, %edx; test %eax, %eax */
+	assert_int_equal(AT_BEHIND_NUMBER("\x89\xc2\x85\xc0\xc3"), 0);
+	/* mov %rax, %rdx */
+	assert_int_equal(AT_BEHIND_NUMBER("\x48\x89\xc2\x85\xc0\xc3"), SITE_BEHIND_NUMBER);
+	/* nops of 1 byte and of 3 */
+	assert_int_equal(AT_BEHIND_NUMBER("\x90\x85\xc0\xc3"), 0);
+	assert_int_equal(AT_BEHIND_NUMBER("\x0f\x1f\x00\x85\xc0\xc3"), SITE_BEHIND_NUMBER);
+	/* at the end of the code */
+	assert_int_equal(AT_BEHIND_NUMBER(""), 0);
+	assert_int_equal(AT_BEHIND_NUMBER("\x90"), 0);
+}
+
+static void leaves_what_others_jump_to(void **state)
+{
+	(void)state;
+	/* endbr64 */
+	assert_int_equal(AT_BEHIND_NUMBER("\xf3\x0f\x1e\xfa\x31\xc0\xc3"), 0);
 }
 
 static void leaves_what_is_jumped_into(void **state)
@@ -142,6 +185,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_the_place_of_a_number),
 		cmocka_unit_test(moves_what_lies_behind_a_short_one),
+		cmocka_unit_test(leaves_what_is_too_short),
+		cmocka_unit_test(leaves_what_others_jump_to),
 		cmocka_unit_test(leaves_what_is_jumped_into),
 		cmocka_unit_test(leaves_what_may_be_no_code),
 		cmocka_unit_test(tells_whether_flags_are_read),
