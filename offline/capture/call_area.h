@@ -101,7 +101,7 @@ struct call_jump {
 	__u8 reserved[2];
 };
 
-enum call_kind_flags { CALL_WRITES_ALWAYS = 1, CALL_WRITES_STRING = 2 };
+enum call_kind_flags { CALL_WRITES_STRING = 1 };
 
 /* Where in the code that stubs share things stand. From `post` on a call is over: rcx leads to
  * its stub, eax is the result and r11 the flags; these are 32 bits higher from `shifted` on, and

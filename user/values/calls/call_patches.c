@@ -41,7 +41,9 @@ enum {
 #define NAME "pugmark-calls"
 #define NAME_MAPPED "/memfd:" NAME " (deleted)"
 
-/* Calls whose record the stub itself writes. */
+/* Calls whose record the stub itself writes. It reads what they write only where the kernel has
+ * just written it, or read it. futex() is none of them: when it is over, its word may rightly be
+ * gone. */
 static const struct fast_call {
 	struct call_kind kind;
 	uint8_t check[3]; /* the instruction that sets ZF if it may; none: it may */
@@ -66,7 +68,6 @@ static const struct fast_call {
 	{{.nr = SYS_epoll_wait, .base = 1, .each = 12}, {0}},
 	{{.nr = SYS_epoll_pwait, .base = 1, .each = 12}, {0}},
 	{{.nr = SYS_epoll_ctl}, {0}},
-	{{.nr = SYS_futex, .base = 0, .bytes = 4, .flags = CALL_WRITES_ALWAYS}, {0}},
 	/* test %rsi, %rsi */
 	{{.nr = SYS_accept4}, {0x48, 0x85, 0xf6}},
 	{{.nr = SYS_accept}, {0x48, 0x85, 0xf6}},
