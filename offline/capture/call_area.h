@@ -36,6 +36,7 @@
 #define CALL_NOTE_SHIFT 7
 #define CALL_BYTES_OFF 0x900000
 #define CALL_BYTES 0x1000000
+#define CALL_BYTES_FULL 0xc00000 /* the rest is for a handler's calls, as it is of notes */
 #define CALL_RANGE_MOST 0x40000 /* and so much lies behind the ring of bytes */
 /* Orders of the process are so many of the recorder's apart: those of others lie between. */
 #define CALL_ORDER_SHIFT 24
@@ -122,5 +123,6 @@ static inline __u64 call_lane_of(__u64 thread_pointer)
 
 _Static_assert(sizeof(struct call_note) == 1 << CALL_NOTE_SHIFT, "as the code has it");
 _Static_assert(sizeof(struct call_kind) == 16, "as the code has it");
+_Static_assert(CALL_BYTES_FULL + 8 * CALL_RANGE_MOST <= CALL_BYTES, "handlers in handlers");
 
 #endif
