@@ -98,20 +98,27 @@ static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b,
 	return err ? err : result;
 }
 
-/* A filter may know nothing of the calls that are made in the name of the process. */
-static bool is_filtered(pid_t pid)
+/* What /proc/PID/status has as @name; -1: nothing. */
+static long status_number(pid_t pid, const char *name)
 {
 	char path[32], line[128];
-	int mode = -1;
+	const size_t len = strlen(name);
+	long number = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+		if (!strncmp(line, name, len) && sscanf(line + len, ": %ld", &number) == 1)
 			break;
 	if (f)
 		fclose(f);
-	return mode != 0;
+	return number;
+}
+
+/* A filter may know nothing of the calls that are made in the name of the process. */
+static bool is_filtered(pid_t pid)
+{
+	return status_number(pid, "Seccomp") != 0;
 }
 
 /* Code of files, below which and above which it may lie. */
@@ -183,9 +190,8 @@ static void drop_unpatched(struct call_patches *p)
 	p->n = n;
 }
 
-/* A thread that is cancelled is unwound from where its signal has found it, with the destructors
- * and cleanups of its frames; of a stub no unwinder has any. */
-static bool cancels_threads(pid_t pid, const struct codes *codes)
+/* Whether the program or a library of it imports @function. */
+static bool imports(pid_t pid, const struct codes *codes, const char *function)
 {
 	char path[80];
 
@@ -193,7 +199,7 @@ static bool cancels_threads(pid_t pid, const struct codes *codes)
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 			 (unsigned long long)codes->at[i].start,
 			 (unsigned long long)codes->at[i].end);
-		if (tracee_needs(path, "pthread_cancel"))
+		if (tracee_needs(path, function))
 			return true;
 	}
 	return false;
@@ -211,8 +217,15 @@ static int find_sites(struct call_patches *p, const struct tracee *t, const char
 		*why = "another recorder's code is in it";
 		err = -EBUSY;
 	}
-	if (!err && cancels_threads(t->pid, &codes)) {
+	/* A thread that is cancelled is unwound from where its signal has found it, with the
+	 * destructors and cleanups of its frames; of a stub no unwinder has any. */
+	if (!err && imports(t->pid, &codes, "pthread_cancel")) {
 		*why = "it may end threads by pthread_cancel()";
+		err = -EPERM;
+	}
+	if (!err && imports(t->pid, &codes, "mlockall")) {
+		*why = "it may lock all of its memory by mlockall(), which would be given all "
+		       "lanes at once";
 		err = -EPERM;
 	}
 	if (err)
@@ -457,9 +470,12 @@ static void unmap_all(const struct tracee *t, const struct call_patches *p)
 	call(t, SYS_munmap, p->lanes, LANES_BYTES, 0, 0, 0, 0);
 }
 
+/* What a process maps after mlockall(MCL_FUTURE) is locked, and all of it given memory at once: the
+ * first pages tell, before the lanes are mapped. */
 static int map_all(const struct tracee *t, const struct call_patches *p, int64_t code_fd,
-		   int64_t lanes_fd)
+		   int64_t lanes_fd, const char **why)
 {
+	const long locked = status_number(t->pid, "VmLck");
 	int err = map(t, p->code, p->code_end - p->code, PROT_READ | PROT_EXEC, MAP_PRIVATE,
 		      code_fd, 0);
 	if (!err)
@@ -469,6 +485,10 @@ static int map_all(const struct tracee *t, const struct call_patches *p, int64_t
 		err = (int)call(t, SYS_madvise, p->local, PAGE, MADV_WIPEONFORK, 0, 0, 0);
 	if (!err)
 		err = map(t, p->shared, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, lanes_fd, 0);
+	if (!err && (locked < 0 || status_number(t->pid, "VmLck") != locked)) {
+		*why = "it locks all that it maps (mlockall)";
+		err = -EPERM;
+	}
 	if (!err)
 		err = map(t, p->lanes, LANES_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE, lanes_fd, PAGE);
@@ -477,6 +497,8 @@ static int map_all(const struct tracee *t, const struct call_patches *p, int64_t
 		err = (int)call(t, SYS_madvise, p->shared, PAGE, MADV_DONTFORK, 0, 0, 0);
 	if (!err)
 		err = (int)call(t, SYS_madvise, p->lanes, LANES_BYTES, MADV_DONTFORK, 0, 0, 0);
+	if (!err)
+		err = (int)call(t, SYS_madvise, p->lanes, LANES_BYTES, MADV_DONTDUMP, 0, 0, 0);
 	if (err)
 		unmap_all(t, p);
 	return err;
@@ -541,7 +563,7 @@ static int give(struct call_patches *p, const struct tracee *t, const char **why
 	if (!err) {
 		*why = "it may not have more memory and code (mmap is refused: a limit, or "
 		       "SELinux)";
-		err = map_all(t, p, its[0], its[1]);
+		err = map_all(t, p, its[0], its[1], why);
 	}
 	free(code);
 	for (int i = 0; i < 2; i++)
