@@ -37,7 +37,7 @@
 #define CALL_BYTES_OFF 0x900000
 #define CALL_BYTES 0x1000000
 #define CALL_BYTES_FULL 0xc00000 /* the rest is for a handler's calls, as it is of notes */
-#define CALL_RANGE_MOST 0x40000 /* and so much lies behind the ring of bytes */
+#define CALL_RANGE_MOST 0x40000	 /* and so much lies behind the ring of bytes */
 /* Orders of the process are so many of the recorder's apart: those of others lie between. */
 #define CALL_ORDER_SHIFT 24
 

@@ -294,6 +294,43 @@ C
 ${CC:-cc} -fexceptions -pthread -o cancels cancels.c
 run 6 record --level values --carrier patch -o cancelled -- ./cancels
 claim 'so is what a program needs whose threads are cancelled' grep -q 'pthread_cancel' err
+cat >libgone.c <<'C'
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static long wake(void *at)
+{
+	register long more asm("r10") = 0;
+	long result;
+	asm volatile("mov %1, %%eax\n\tsyscall\n\ttest %%rax, %%rax"
+		     : "=&a"(result)
+		     : "i"(SYS_futex), "D"(at), "S"(FUTEX_WAKE), "d"(1), "r"(more)
+		     : "rcx", "r11", "memory");
+	return result;
+}
+int wakes(void)
+{
+	char *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long there = wake(word);
+	munmap(word, 4096);
+	return there == 0 && wake(word) == -14 ? 7 : 1;
+}
+C
+${CC:-cc} -O1 -shared -fPIC -o libgone.so libgone.c
+echo 'int wakes(void); int main(void) { return wakes(); }' >gone.c
+${CC:-cc} -o gone gone.c -L. -lgone -Wl,-rpath,"$PWD"
+run 7 record --level values --carrier patch -o woken -- ./gone
+claim 'a futex may be gone when it is woken' is "$(grep -c hooks err)" 0
+cat >locks.c <<'C'
+#include <stddef.h>
+#include <sys/mman.h>
+int main(int argc, char **argv) { return argc > 1 ? mlockall(MCL_FUTURE) : argv == NULL; }
+C
+${CC:-cc} -o locks locks.c
+run 0 record --level values --carrier patch -o locked -- ./locks
+claim 'of a program that may lock all of its memory that is told' grep -q 'mlockall' err
 fails 2 'does not go with --redact' record --level values --carrier patch --redact 0 -- ./target
 fails 2 'does not go with --redact and --one-processor' \
 	record --level values --carrier patch --one-processor -- ./target
