@@ -158,12 +158,20 @@ static bool decode(const struct call_notes *n, uint32_t lane, const struct call_
 	return true;
 }
 
-static enum call_notes_next pass_by(struct lane *l, bool told)
+static void pass_by(struct lane *l)
 {
 	if (l->n_awaited < AWAITED_MOST)
 		l->awaited[l->n_awaited++] = l->next;
 	l->next++;
-	return told ? CALL_NOTES_NONE : CALL_NOTES_LOST;
+}
+
+uint64_t call_notes_lost(struct call_notes *notes, uint32_t lane)
+{
+	struct lane *l = &notes->lanes[lane];
+	uint64_t before = l->lost;
+
+	l->lost = load(&lane_of(notes, lane)->lost);
+	return l->lost - before;
 }
 
 enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, uint64_t until,
@@ -171,37 +179,37 @@ enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, ui
 				     uint64_t *clocks)
 {
 	struct lane *l = &notes->lanes[lane];
-	struct call_lane *its = lane_of(notes, lane);
-	uint64_t lost = load(&its->lost);
+	uint64_t lost = 0;
 
-	if (lost != l->lost) {
-		l->lost = lost;
-		return CALL_NOTES_LOST;
-	}
 	while ((int64_t)(until - l->next) > 0) {
 		struct call_note *note = note_of(notes, lane, l->next);
+		bool elsewhere = told == 2 && l->next + 1 == until;
 
 		if (until - l->next > CALL_NOTES) { /* that is none of a stub's doing */
 			l->next = until;
-			return CALL_NOTES_LOST;
-		}
-		if (__atomic_load_n(&note->state, __ATOMIC_ACQUIRE) == 1) {
-			bool elsewhere = told == 2 && l->next + 1 == until;
-			*clocks = note->clocks;
+			lost++;
+		} else if (__atomic_load_n(&note->state, __ATOMIC_ACQUIRE) == 1) {
 			bool whole = !elsewhere && decode(notes, lane, note, out, range);
 
+			if (whole && lost) /* which is told first */
+				break;
+			*clocks = note->clocks;
 			__atomic_store_n(&note->state, 0, __ATOMIC_RELAXED);
 			l->next++;
-			if (elsewhere)
-				return CALL_NOTES_NONE;
-			return whole ? CALL_NOTES_RECORD : CALL_NOTES_LOST;
+			if (whole)
+				return CALL_NOTES_RECORD;
+			lost += !elsewhere;
+		} else if (told) {
+			pass_by(l);
+			lost += !elsewhere;
+		} else {
+			break;
 		}
-		if (!told)
-			return CALL_NOTES_NONE;
-		if (pass_by(l, told == 2 && l->next + 1 == until) == CALL_NOTES_LOST)
-			return CALL_NOTES_LOST;
 	}
-	return CALL_NOTES_NONE;
+	if (!lost)
+		return CALL_NOTES_NONE;
+	*out = (struct capture){.lost = lost};
+	return CALL_NOTES_LOST;
 }
 
 /* Those that were passed by and are whole by now are done with. */

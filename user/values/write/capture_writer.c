@@ -453,13 +453,17 @@ static uint32_t take_lane(struct capture_writer *w, uint32_t lane, uint64_t unti
 		fail(w, -ENOMEM);
 		return 0;
 	}
+	/* Read once: the process may write to it as often as it likes. */
+	uint64_t lost = call_notes_lost(w->notes, lane);
+	if (lost)
+		add_lost(w, t, lost, 0, t->last_ns);
 	for (; (next = call_notes_next(w->notes, lane, until, told, &c, &range, &clocks)); n++) {
 		if (next == CALL_NOTES_RECORD) {
 			take_noted_clocks(w, t, pid, call_notes_owner(w->notes, lane), clocks,
 					  t->last_order + 1, c.time_ns);
 			add_call(w, t, pid, &c);
 		} else {
-			add_lost(w, t, 1, 0, t->last_ns);
+			add_lost(w, t, c.lost, 0, t->last_ns);
 		}
 	}
 	return n;
