@@ -5,6 +5,7 @@
 #include "user/file/maps_lines.h"
 #include "user/patch/process/frames.h"
 #include "user/patch/process/tracee.h"
+#include "user/proc/memory_sharing.h"
 #include "user/values/calls/call_code.h"
 
 #include <errno.h>
@@ -623,6 +624,10 @@ int call_patches_give(struct call_patches *p, pid_t pid, const pid_t *tids, uint
 	*why = "it has a seccomp filter";
 	if (!n || is_filtered(pid))
 		return -EPERM;
+	/* Its threads run while those of this one stand. */
+	*why = "another process has the same memory (vfork, or CLONE_VM)";
+	if (memory_sharing(tids[0]))
+		return -EBUSY;
 	*why = "its memory cannot be reached";
 	int err = tracee_open(&t, pid);
 	if (err)
@@ -923,8 +928,11 @@ int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *ti
 {
 	struct tracee t;
 	bool held = false;
-	int err = tracee_open(&t, pid);
+	int err = memory_sharing(tids[0]);
 
+	if (err) /* threads of the other one may be in it, and run */
+		return err < 0 ? err : -EAGAIN;
+	err = tracee_open(&t, pid);
 	if (err)
 		return err;
 	t.pid = tids[0];

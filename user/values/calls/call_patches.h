@@ -25,7 +25,8 @@ struct call_patches {
 
 /* Takes out what a recorder that was killed has left in process @pid, whose threads are stopped as
  * below; its memory stays while a thread is in it. 0: nothing is left that jumps there; -EBUSY:
- * that recorder is still there; -EPERM: another build has placed it. */
+ * that recorder is still there; -EPERM: another build has placed it; -EAGAIN: another process has
+ * the same memory. */
 int call_patches_clear(pid_t pid, const pid_t *tids, uint32_t n);
 /* Finds what is to be patched in process @pid, which may run. Returns 0, or -errno and in *@why
  * what stands against it. */
@@ -57,7 +58,8 @@ int32_t call_patches_number(const struct call_patches *p, uint32_t stub);
 /* Whether process @pid jumps to the stubs, as a child does that was forked meanwhile. */
 bool call_patches_has(const struct call_patches *p, pid_t pid);
 /* The sites are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread may
- * still be in it, or -errno. All threads are stopped, as above. */
+ * still be in it, or -errno, as -EAGAIN while another process has the same memory: then nothing is
+ * changed. All threads are stopped, as above. */
 int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n);
 void call_patches_free(struct call_patches *p);
 

@@ -17,7 +17,7 @@ struct removal {
 	const struct call_patches *patches;
 	struct call_waiting **waiting; /* NULL: nobody asks */
 	uint32_t *n;
-	bool busy; /* a thread stood in it */
+	bool busy; /* a thread stood in it, or one that is not stopped may */
 };
 
 static void note_waiting(struct removal *r, const struct frozen *frozen)
@@ -42,7 +42,7 @@ static int remove_frozen(void *ctx, const struct frozen *frozen)
 
 	note_waiting(r, frozen);
 	int err = call_patches_remove(r->patches, frozen->tids[0], frozen->tids, frozen->n);
-	r->busy = err == -EBUSY;
+	r->busy = err == -EBUSY || err == -EAGAIN;
 	return err;
 }
 

@@ -13,9 +13,9 @@ struct call_waiting {
 	struct user_regs_struct regs; /* as the process would have them without stubs */
 };
 
-/* Returns in how many processes its memory stays: a thread stands in it for long, or another
- * program traces it. Their code is as it was, unless that is so. *@waiting (caller frees): those
- * threads of process @pid. */
+/* Returns in how many processes its memory stays: a thread stands in it for long, another program
+ * traces it, or two have it in common. Their code is as it was, unless one of the last two is so.
+ * *@waiting (caller frees): those threads of process @pid. */
 unsigned call_removal(const struct call_patches *patches, pid_t pid, struct call_waiting **waiting,
 		      uint32_t *n);
 
