@@ -32,12 +32,14 @@ enum {
 	SYSCALL_BYTES = 2,
 	HWCAP2_FSGSBASE_BIT = 2,
 	FIRST_ORDER = 16,
-	MAPS_MOST = 64, /* with code */
+	MAPS_MOST = 64,		  /* with code */
+	LOOKED_AT_MOST = 1 << 20, /* places that may be `syscall` instructions */
 };
 
 #define REACH (1ull << 30)
 #define USER_END 0x7ffffffff000ull
-#define MARGIN (64ull << 20) /* left free below what may grow downwards */
+#define CODE_MOST (1ull << 30) /* bytes that are looked through for system calls */
+#define MARGIN (64ull << 20)   /* left free below what may grow downwards */
 #define LANES_BYTES ((uint64_t)CALL_LANES << CALL_LANE_SHIFT)
 #define NAME "pugmark-calls"
 #define NAME_MAPPED "/memfd:" NAME " (deleted)"
@@ -128,7 +130,8 @@ struct codes {
 		uint64_t start, end;
 	} at[MAPS_MOST];
 	uint32_t n;
-	bool others; /* another recorder's stubs are there */
+	uint64_t bytes; /* in all of @at; a file may be mapped longer than it is */
+	bool others;	/* another recorder's stubs are there */
 };
 
 static int find_codes(pid_t pid, struct codes *out)
@@ -138,6 +141,7 @@ static int find_codes(pid_t pid, struct codes *out)
 	int err = maps_lines_open(&lines, pid);
 
 	out->n = 0;
+	out->bytes = 0;
 	out->others = false;
 	if (err)
 		return err;
@@ -148,9 +152,23 @@ static int find_codes(pid_t pid, struct codes *out)
 			continue;
 		out->at[out->n].start = line.start;
 		out->at[out->n++].end = line.end;
+		out->bytes += line.end - line.start;
 	}
 	maps_lines_close(&lines);
 	return 0;
+}
+
+/* How often the bytes of a `syscall` instruction are in the code, counted up to @most. */
+static uint32_t count_calls(const uint8_t *code, size_t len, uint32_t most)
+{
+	const uint8_t *at = code, *end = code + len;
+	uint32_t n = 0;
+
+	while (n < most && (at = memmem(at, end - at, "\x0f\x05", SYSCALL_BYTES))) {
+		at += SYSCALL_BYTES;
+		n++;
+	}
+	return n;
 }
 
 static int take_sites(struct call_patches *p, const struct tracee *t, uint64_t start, uint64_t end)
@@ -158,8 +176,11 @@ static int take_sites(struct call_patches *p, const struct tracee *t, uint64_t s
 	struct call_site *found = NULL;
 	uint8_t *code = malloc(end - start);
 	int n = code ? tracee_read(t, start, code, end - start) : -ENOMEM;
+	uint32_t calls = n ? 0 : count_calls(code, end - start, LOOKED_AT_MOST - p->n);
 
-	if (!n && memmem(code, end - start, "\x0f\x05", SYSCALL_BYTES))
+	if (calls == LOOKED_AT_MOST - p->n)
+		n = -E2BIG;
+	else if (calls)
 		n = call_sites_find(code, end - start, start, &found);
 	free(code);
 	if (n <= 0)
@@ -212,8 +233,12 @@ static int find_sites(struct call_patches *p, const struct tracee *t, const char
 	int err = find_codes(t->pid, &codes);
 
 	*why = "what it has mapped cannot be read";
+	if (!err && codes.bytes > CODE_MOST)
+		err = -E2BIG;
 	for (uint32_t i = 0; !err && i < codes.n; i++)
 		err = take_sites(p, t, codes.at[i].start, codes.at[i].end);
+	if (err == -E2BIG)
+		*why = "it has more code, or system calls in it, than is looked at";
 	if (!err && codes.others) {
 		*why = "another recorder's code is in it";
 		err = -EBUSY;
@@ -975,8 +1000,13 @@ static int read_left(const struct tracee *t, struct call_patches *p)
 {
 	const struct call_code_places *at = &call_code_places;
 	const size_t len = (size_t)(call_code_end - call_code);
-	uint8_t *code = malloc(p->code_end - p->code);
+	const struct call_patches most = {.n = CALL_STUBS_MOST};
 	uint64_t bytes, recorder;
+
+	/* As long as the process chooses to have it. */
+	if (p->code_end - p->code > code_bytes(&most))
+		return -EPERM;
+	uint8_t *code = malloc(p->code_end - p->code);
 	int err = code ? tracee_read(t, p->code, code, p->code_end - p->code) : -ENOMEM;
 
 	if (!err && (p->code_end - p->code < CALL_STUBS ||
