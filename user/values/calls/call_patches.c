@@ -953,17 +953,17 @@ int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *ti
 {
 	struct tracee t;
 	bool held = false;
-	int err = memory_sharing(tids[0]);
+	int err = tracee_open(&t, pid);
 
-	if (err) /* threads of the other one may be in it, and run */
-		return err < 0 ? err : -EAGAIN;
-	err = tracee_open(&t, pid);
 	if (err)
 		return err;
 	t.pid = tids[0];
 	/* What is left here for long reads no clocks that are gone. */
 	const uint64_t none = 0;
 	err = tracee_write(&t, p->code + call_code_places.clocks, &none, sizeof(none));
+	/* Threads of the other process may be in it, and run. */
+	if (!err && (err = memory_sharing(tids[0])) > 0)
+		err = -EAGAIN;
 	if (!err)
 		err = write_sites(&t, p, false);
 	for (uint32_t i = 0; !err && i < n; i++)

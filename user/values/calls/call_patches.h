@@ -58,7 +58,7 @@ int32_t call_patches_number(const struct call_patches *p, uint32_t stub);
 /* Whether process @pid jumps to the stubs, as a child does that was forked meanwhile. */
 bool call_patches_has(const struct call_patches *p, pid_t pid);
 /* The sites are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread may
- * still be in it, or -errno, as -EAGAIN while another process has the same memory: then nothing is
+ * still be in it, or -errno, as -EAGAIN while another process has the same memory: then no site is
  * changed. All threads are stopped, as above. */
 int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n);
 void call_patches_free(struct call_patches *p);

@@ -513,8 +513,8 @@ static void give_back(struct capturing *c, FILE *out)
 	if (left)
 		fprintf(out,
 			"what notes the clock stays in %u process%s, which a thread stands in, a "
-			"system call filter guards or a debugger holds, or which could not be "
-			"looked at; ",
+			"system call filter guards or a debugger holds, which have one memory, or "
+			"which could not be looked at; ",
 			left, left == 1 ? "" : "es");
 }
 

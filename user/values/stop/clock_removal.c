@@ -2,8 +2,9 @@
 /* clock_removal.c: see clock_removal.h. */
 #include "user/values/stop/clock_removal.h"
 
-#include "user/values/stop/freeze.h"
 #include "user/proc/living_thread.h"
+#include "user/proc/memory_sharing.h"
+#include "user/values/stop/freeze.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,14 +15,18 @@ enum { TRIES = 50, PAUSE_NS = 2000000 };
 
 struct removal {
 	const struct clock_calls *calls;
-	bool busy; /* a thread stood in it */
+	bool busy; /* a thread stood in it, or one that is not stopped may */
 };
 
 static int remove_frozen(void *ctx, const struct frozen *frozen)
 {
 	struct removal *r = ctx;
-	int err = clock_calls_remove(r->calls, frozen->tids[0], frozen->tids, frozen->n);
+	int err = memory_sharing(frozen->tids[0]);
 
+	if (err > 0) /* threads of the other process run */
+		err = -EBUSY;
+	if (!err)
+		err = clock_calls_remove(r->calls, frozen->tids[0], frozen->tids, frozen->n);
 	r->busy = err == -EBUSY;
 	return err;
 }

@@ -6,8 +6,8 @@
 #include "user/values/clock/clock_calls.h"
 
 /* Returns in how many processes its memory stays: a thread stands in it for long, another program
- * traces it, or it could not be looked at for want of memory or descriptors. Their functions are as
- * they were, unless that is so. */
+ * traces it, another process has the same memory, or it could not be looked at for want of memory
+ * or descriptors. Their functions are as they were, unless that is so. */
 unsigned clock_removal(const struct clock_calls *calls);
 
 #endif
