@@ -331,6 +331,74 @@ C
 ${CC:-cc} -o locks locks.c
 run 0 record --level values --carrier patch -o locked -- ./locks
 claim 'of a program that may lock all of its memory that is told' grep -q 'mlockall' err
+# Memory that two processes have: the one that is not stopped may be anywhere in it.
+cat >shares.c <<'C'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static char stack[65536];
+static volatile int ends;
+static volatile long made;
+static int work(void *arg)
+{
+	struct stat st;
+	struct timespec t;
+	while (!ends)
+		made += !stat("/", &st) && !clock_gettime(CLOCK_MONOTONIC, &t);
+	return 9;
+}
+static void turn(const char *now, const char *when)
+{
+	char byte;
+	if (!strcmp(now, when))
+		clone(work, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	puts(now);
+	fflush(stdout);
+	read(0, &byte, 1);
+}
+int main(int argc, char **argv)
+{
+	int status = 0;
+	turn("early", argv[1]);
+	turn("late", argv[1]);
+	long before = made;
+	usleep(100000);
+	int goes_on = made > before;
+	ends = 1;
+	wait(&status);
+	printf("end %d %d\n", WEXITSTATUS(status), goes_on);
+	return 0;
+}
+C
+${CC:-cc} -O1 -w -o shares shares.c
+share() { # WHEN
+	./shares "$1" <go >printed.shares &
+	target=$!
+	exec 9>go
+	until grep -q early printed.shares; do sleep 0.05; done
+	attach "shares.$1"
+	echo >&9
+	until grep -q late printed.shares; do sleep 0.05; done
+	sleep 0.2
+	kill -INT $recorder
+	wait $recorder
+	cp said shares.said
+	echo >&9
+	wait $target
+	claim "a process whose memory another one has from $1 on goes on, and that one" \
+		is "$? $(tail -n 1 printed.shares)" '0 end 9 1'
+	exec 9>&-
+}
+share early
+claim 'before it is recorded: that is told' is "$(grep -c 'another process has the same memory' shares.said)" 1
+share late
+claim 'while it is recorded: so is that the stubs stay' is "$(grep -c 'made by stays in 2 processes' shares.said)" 1
 fails 2 'does not go with --redact' record --level values --carrier patch --redact 0 -- ./target
 fails 2 'does not go with --redact and --one-processor' \
 	record --level values --carrier patch --one-processor -- ./target

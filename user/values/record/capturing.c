@@ -5,6 +5,7 @@
 
 #include "user/kernel/ring.h"
 #include "user/proc/living_thread.h"
+#include "user/proc/memory_sharing.h"
 #include "user/values/record/capture_programs.h"
 #include "user/values/write/capture_writer.h"
 #include "user/values/stop/call_removal.h"
@@ -280,7 +281,8 @@ static int write_starts(struct capturing *c, const pid_t *tids, uint32_t n,
 /* Where that cannot be, the places behind calls that read a clock are watched on. */
 static void note_clocks(struct capturing *c, pid_t pid, const struct frozen *frozen)
 {
-	if (clock_calls_place(pid, frozen->tids, frozen->n, &c->clocks))
+	/* Threads of another process that has the memory run while its code would be changed. */
+	if (memory_sharing(pid) || clock_calls_place(pid, frozen->tids, frozen->n, &c->clocks))
 		return;
 	capture_writer_clocks(c->writer, &c->clocks);
 	capture_programs_clocks(c->programs, c->clocks.area);
@@ -383,7 +385,7 @@ static int attach_frozen(void *ctx, const struct frozen *frozen)
 	a->stood_ns = now_ns();
 	a->seen = frozen->tids[0];
 	/* What is left of another recorder would be taken for code that the process has made. */
-	if (!call_patches_clear(a->seen, frozen->tids, frozen->n))
+	if (!memory_sharing(a->seen) && !call_patches_clear(a->seen, frozen->tids, frozen->n))
 		clock_calls_clear(a->seen, frozen->tids, frozen->n);
 	int err = start_image_memory(c->image, a->seen, a->diag);
 	if (start_image_has_code(c->image))
