@@ -488,12 +488,45 @@ static int map(const struct tracee *t, uint64_t at, uint64_t bytes, int prot, in
 	return got < 0 ? (int)got : (uint64_t)got != at ? -ENOMEM : 0;
 }
 
-static void unmap_all(const struct tracee *t, const struct call_patches *p)
+/* Unmaps what of the line is ours within @bytes from @at. */
+static int unmap_line(const struct tracee *t, const struct maps_line *line, uint64_t at,
+		      uint64_t bytes)
 {
-	call(t, SYS_munmap, p->code, p->code_end - p->code, 0, 0, 0, 0);
-	call(t, SYS_munmap, p->local, PAGE, 0, 0, 0, 0);
-	call(t, SYS_munmap, p->shared, PAGE, 0, 0, 0, 0);
-	call(t, SYS_munmap, p->lanes, LANES_BYTES, 0, 0, 0, 0);
+	uint64_t start = line->start > at ? line->start : at;
+	uint64_t end = line->end < at + bytes ? line->end : at + bytes;
+
+	return start < end ? (int)call(t, SYS_munmap, start, end - start, 0, 0, 0, 0) : 0;
+}
+
+static bool is_local(const struct call_patches *p, const struct maps_line *line)
+{
+	return line->start == p->local && line->end == p->local + PAGE && !line->inode &&
+	       !line->shared;
+}
+
+/* A child of fork() has no lanes, and may have put its own memory where they would be: what is not
+ * ours stays. */
+static int unmap_all(const struct tracee *t, const struct call_patches *p)
+{
+	struct maps_lines lines;
+	struct maps_line line;
+	int err = maps_lines_open(&lines, t->pid);
+
+	if (err)
+		return err;
+	while (!err && maps_lines_next(&lines, &line)) {
+		if (is_local(p, &line))
+			err = unmap_line(t, &line, p->local, PAGE);
+		if (err || strcmp(line.name, NAME_MAPPED) != 0)
+			continue;
+		err = unmap_line(t, &line, p->code, p->code_end - p->code);
+		if (!err)
+			err = unmap_line(t, &line, p->shared, PAGE);
+		if (!err)
+			err = unmap_line(t, &line, p->lanes, LANES_BYTES);
+	}
+	maps_lines_close(&lines);
+	return err;
 }
 
 /* What a process maps after mlockall(MCL_FUTURE) is locked, and all of it given memory at once: the
@@ -973,7 +1006,7 @@ int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *ti
 	if (!err && is_filtered(pid))
 		err = -EPERM;
 	if (!err)
-		unmap_all(&t, p);
+		err = unmap_all(&t, p);
 	tracee_close(&t);
 	return err;
 }
