@@ -862,48 +862,114 @@ static int note_begun(const struct call_patches *p, const struct user_regs_struc
 	return pwrite(p->lanes_fd, begun, sizeof(begun), at) == sizeof(begun) ? 0 : -EIO;
 }
 
-static int move_threads(const struct call_patches *p, const pid_t *tids, uint32_t n, bool really)
+/* The registers that the stopped threads have, into @was. -EBUSY: one stands amid a site. */
+static int read_threads(const struct call_patches *p, const pid_t *tids, uint32_t n,
+			struct user_regs_struct *was)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (ptrace(PTRACE_GETREGS, tids[i], NULL, &was[i]))
+			return -errno;
+		struct user_regs_struct regs = was[i];
+		err = settle(p, &regs) < 0 ? -EBUSY : note_begun(p, &regs);
+	}
+	return err;
+}
+
+/* Threads behind a call of theirs go to its stub. Calls and what follows are the same there,
+ * whether the sites are jumps or not. */
+static int move_threads(const struct call_patches *p, const pid_t *tids, uint32_t n,
+			const struct user_regs_struct *was)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		struct user_regs_struct regs;
+		struct user_regs_struct regs = was[i];
 
-		if (ptrace(PTRACE_GETREGS, tids[i], NULL, &regs))
-			return -errno;
-		if (really && note_begun(p, &regs))
-			return -EIO;
-		int moves = settle(p, &regs);
-		if (moves < 0)
-			return moves;
-		if (really && moves && ptrace(PTRACE_SETREGS, tids[i], NULL, &regs))
+		if (settle(p, &regs) > 0 && ptrace(PTRACE_SETREGS, tids[i], NULL, &regs))
 			return -errno;
 	}
 	return 0;
 }
 
+/* And back; one that was killed needs nothing. */
+static int put_back(const struct call_patches *p, const pid_t *tids, uint32_t n,
+		    const struct user_regs_struct *was)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct user_regs_struct regs = was[i];
+
+		if (settle(p, &regs) > 0 && ptrace(PTRACE_SETREGS, tids[i], NULL, &was[i]) &&
+		    errno != ESRCH)
+			err = -errno;
+	}
+	return err;
+}
+
+/* Of jumps that were not all written, or but in part, none is left. */
+static int unwrite_sites(const struct tracee *t, const struct call_patches *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct call_site *s = &p->sites[i];
+		uint8_t bytes[CALL_SITE_BYTES];
+		int failed = tracee_read(t, s->at, bytes, sizeof(bytes));
+
+		if (!failed && memcmp(bytes, s->old, sizeof(bytes)) != 0)
+			failed = tracee_write(t, s->at, s->old, sizeof(s->old));
+		err = failed ? failed : err;
+	}
+	return err;
+}
+
+/* As the threads are where they go on in any case before a site is written to, a recorder that is
+ * killed meanwhile leaves none amid a jump. */
+static int place(const struct call_patches *p, const struct tracee *t, const pid_t *tids,
+		 uint32_t n, struct user_regs_struct *was, const char **why)
+{
+	int err = read_threads(p, tids, n, was);
+
+	*why = "a thread of it stands where a jump was to be";
+	if (!err && frames_hold(p, t, tids, n, note_in_sites))
+		err = -EBUSY;
+	if (err) {
+		unmap_all(t, p);
+		return err;
+	}
+	err = move_threads(p, tids, n, was);
+	if (!err) {
+		*why = "its code cannot be written to";
+		err = write_sites(t, p, true);
+	}
+	if (!err)
+		return 0;
+	int jumps = unwrite_sites(t, p);
+	int away = put_back(p, tids, n, was);
+	if (!jumps && !away) {
+		unmap_all(t, p);
+	} else { /* somebody may come there: calls are made, and not noted */
+		const struct call_local local = {.armed = CALL_NOT_ARMED};
+		tracee_write(t, p->local, &local, sizeof(local));
+	}
+	return err;
+}
+
 int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n,
 		       const char **why)
 {
+	struct user_regs_struct *was = calloc(n, sizeof(*was));
 	struct tracee t;
-	int err = tracee_open(&t, pid);
+	int err = was ? tracee_open(&t, pid) : -ENOMEM;
 
-	*why = "a thread of it stands where a jump was to be";
-	if (err)
-		return err;
-	t.pid = tids[0];
-	err = move_threads(p, tids, n, false);
-	if (!err && frames_hold(p, &t, tids, n, note_in_sites))
-		err = -EBUSY;
+	*why = "its memory cannot be reached";
 	if (!err) {
-		*why = "its code cannot be written to";
-		err = write_sites(&t, p, true);
+		t.pid = tids[0];
+		err = place(p, &t, tids, n, was, why);
+		tracee_close(&t);
 	}
-	if (!err)
-		err = move_threads(p, tids, n, true);
-	if (err) {
-		write_sites(&t, p, false);
-		unmap_all(&t, p);
-	}
-	tracee_close(&t);
+	free(was);
 	return err;
 }
 
