@@ -977,8 +977,11 @@ int call_patches_arm(const struct call_patches *p, pid_t pid, int armed)
 {
 	const struct call_local local = {.armed = armed};
 	struct tracee t;
-	int err = tracee_open(&t, pid);
 
+	/* It may execute another program by now, or its number be another's. */
+	if (armed == CALL_ENDING && !call_patches_has(p, pid))
+		return -ESRCH;
+	int err = tracee_open(&t, pid);
 	if (err)
 		return err;
 	err = tracee_write(&t, p->local, &local, sizeof(local));
