@@ -7,6 +7,7 @@
 #include "user/patch/process/tracee.h"
 #include "user/proc/memory_sharing.h"
 #include "user/values/calls/call_code.h"
+#include "user/values/calls/call_stubs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +28,6 @@
 #endif
 
 enum {
-	PAGE = 4096,
-	JUMP = 0xe9,
-	SYSCALL_BYTES = 2,
 	HWCAP2_FSGSBASE_BIT = 2,
 	FIRST_ORDER = 16,
 	MAPS_MOST = 64,		  /* with code */
@@ -43,54 +41,6 @@ enum {
 #define LANES_BYTES ((uint64_t)CALL_LANES << CALL_LANE_SHIFT)
 #define NAME "pugmark-calls"
 #define NAME_MAPPED "/memfd:" NAME " (deleted)"
-
-/* Calls whose record the stub itself writes. It reads what they write only where the kernel has
- * just written it, or read it. futex() is none of them: when it is over, its word may rightly be
- * gone. */
-static const struct fast_call {
-	struct call_kind kind;
-	uint8_t check[3]; /* the instruction that sets ZF if it may; none: it may */
-} fast_calls[] = {
-	{{.nr = SYS_read, .base = 1, .each = 1}, {0}},
-	{{.nr = SYS_pread64, .base = 1, .each = 1}, {0}},
-	/* test %r8, %r8: nobody asks for the peer's address */
-	{{.nr = SYS_recvfrom, .base = 1, .each = 1}, {0x4d, 0x85, 0xc0}},
-	{{.nr = SYS_write}, {0}},
-	{{.nr = SYS_pwrite64}, {0}},
-	{{.nr = SYS_writev}, {0}},
-	{{.nr = SYS_sendto}, {0}},
-	{{.nr = SYS_sendmsg}, {0}},
-	{{.nr = SYS_sendfile, .base = 2, .bytes = 8}, {0}},
-	{{.nr = SYS_close}, {0}},
-	{{.nr = SYS_openat, .base = 1, .flags = CALL_WRITES_STRING}, {0}},
-	{{.nr = SYS_fstat, .base = 1, .bytes = 144}, {0}},
-	{{.nr = SYS_stat, .base = 1, .bytes = 144}, {0}},
-	{{.nr = SYS_lstat, .base = 1, .bytes = 144}, {0}},
-	{{.nr = SYS_newfstatat, .base = 2, .bytes = 144}, {0}},
-	{{.nr = SYS_clock_gettime, .base = 1, .bytes = 16}, {0}},
-	{{.nr = SYS_epoll_wait, .base = 1, .each = 12}, {0}},
-	{{.nr = SYS_epoll_pwait, .base = 1, .each = 12}, {0}},
-	{{.nr = SYS_epoll_ctl}, {0}},
-	/* test %rsi, %rsi */
-	{{.nr = SYS_accept4}, {0x48, 0x85, 0xf6}},
-	{{.nr = SYS_accept}, {0x48, 0x85, 0xf6}},
-	{{.nr = SYS_setsockopt}, {0}},
-	{{.nr = SYS_shutdown}, {0}},
-	{{.nr = SYS_getpid}, {0}},
-	{{.nr = SYS_getppid}, {0}},
-	{{.nr = SYS_gettid}, {0}},
-	{{.nr = SYS_getuid}, {0}},
-	{{.nr = SYS_geteuid}, {0}},
-	{{.nr = SYS_sched_yield}, {0}},
-};
-
-static const struct fast_call *fast_call(const struct call_site *s)
-{
-	for (size_t i = 0; s->flags_unread && i < sizeof(fast_calls) / sizeof(*fast_calls); i++)
-		if (fast_calls[i].kind.nr == s->number)
-			return &fast_calls[i];
-	return NULL;
-}
 
 static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
 		    uint64_t d, uint64_t e, uint64_t f)
@@ -164,8 +114,8 @@ static uint32_t count_calls(const uint8_t *code, size_t len, uint32_t most)
 	const uint8_t *at = code, *end = code + len;
 	uint32_t n = 0;
 
-	while (n < most && (at = memmem(at, end - at, "\x0f\x05", SYSCALL_BYTES))) {
-		at += SYSCALL_BYTES;
+	while (n < most && (at = memmem(at, end - at, "\x0f\x05", CALL_SYSCALL_BYTES))) {
+		at += CALL_SYSCALL_BYTES;
 		n++;
 	}
 	return n;
@@ -268,12 +218,12 @@ static int find_sites(struct call_patches *p, const struct tracee *t, const char
 static uint64_t find_room(const struct tracee_map *maps, int n, uint64_t near, uint64_t bytes)
 {
 	for (int i = 0; i < n; i++) {
-		uint64_t from = maps[i].end + PAGE;
+		uint64_t from = maps[i].end + CALL_PAGE;
 		uint64_t to = i + 1 < n && maps[i + 1].start < USER_END ? maps[i + 1].start - MARGIN
 									: USER_END;
 
 		if (maps[i].start >= near && from + bytes < near + REACH && to > from &&
-		    to - from > bytes + PAGE)
+		    to - from > bytes + CALL_PAGE)
 			return from;
 	}
 	return 0;
@@ -290,150 +240,6 @@ static uint64_t find_most_room(const struct tracee_map *maps, int n, uint64_t by
 			at = maps[i].end + most / 2;
 		}
 	return most / 4 > bytes ? at & -(uint64_t)CALL_LANE_BYTES : 0;
-}
-
-static void put32(uint8_t *at, uint64_t to, uint64_t from)
-{
-	int32_t by = (int32_t)(to - from);
-
-	memcpy(at, &by, sizeof(by));
-}
-
-static void put_number(uint8_t *at, const struct call_site *s)
-{
-	uint32_t number = (uint32_t)s->number;
-
-	if (s->zeroes) {
-		memcpy(at, "\x31\xc0\x0f\x1f\x00", CALL_SITE_BYTES);
-	} else if (s->number != CALL_SITE_ANY) {
-		*at = 0xb8;
-		memcpy(at + 1, &number, sizeof(number));
-	}
-}
-
-static uint64_t stub_address(const struct call_patches *p, uint32_t i)
-{
-	return p->code + CALL_STUBS + (uint64_t)i * CALL_STUB_BYTES;
-}
-
-/* Whether the jump leads to what a stub has at CALL_FAST. */
-static bool begins_fast(const struct call_site *s)
-{
-	return fast_call(s) || s->number == SYS_clone;
-}
-
-/* Of clone(): a new thread that has the memory, and no thread pointer of its own, would use the
- * lane of the one that makes it. From then on no call is made fast.
- *
- *   lahf; seto %al; mov %edi, %ecx; and $(CLONE_VM | CLONE_VFORK | CLONE_SETTLS), %ecx
- *   cmp $CLONE_VM, %ecx; jne 1f; andq $0, local(%rip)
- *   1: add $0x7f, %al; sahf; jmp to the slow part */
-static void put_clone(const struct call_patches *p, uint64_t here, uint8_t *out)
-{
-	static const uint8_t code[] = {0x9f, 0x0f, 0x90, 0xc0, 0x89, 0xf9, /* to mov */
-				       0x81, 0xe1, 0x00, 0x41, 0x08, 0x00, /* and */
-				       0x81, 0xf9, 0x00, 0x01, 0x00, 0x00, /* cmp */
-				       0x75, 0x08, 0x48, 0x83, 0x25, 0,	   0,
-				       0,    0,	   0,	 0x04, 0x7f, 0x9e, JUMP};
-	enum { LOCAL = 23, BEHIND_LOCAL = 28, BEHIND = sizeof(code) + 4 };
-
-	memcpy(out + CALL_FAST, code, sizeof(code));
-	put32(out + CALL_FAST + LOCAL, p->local, here + CALL_FAST + BEHIND_LOCAL);
-	put32(out + CALL_FAST + sizeof(code), here + CALL_SLOW, here + CALL_FAST + BEHIND);
-}
-
-/* The stub of site number @i, as it is to lie at @out. */
-static void make_stub(const struct call_patches *p, uint32_t i, uint8_t *out)
-{
-	const struct call_code_places *at = &call_code_places;
-	const struct call_site *s = &p->sites[i];
-	const struct fast_call *fast = fast_call(s);
-	const uint64_t here = stub_address(p, i), behind = s->call + SYSCALL_BYTES;
-	uint64_t back = behind + s->n_moved;
-
-	memcpy(out, call_stub, CALL_STUB_BYTES);
-	put_number(out + CALL_STUB_NUMBER, s);
-	put_number(out + at->stub_number, s);
-	memcpy(out + at->stub_back, &behind, sizeof(behind));
-	if (s->n_moved) {
-		memcpy(out + CALL_MOVED, s->moved, s->n_moved);
-		out[CALL_MOVED + s->n_moved] = JUMP;
-		put32(out + CALL_MOVED + s->n_moved + 1, back,
-		      here + CALL_MOVED + s->n_moved + CALL_SITE_BYTES);
-		back = here + CALL_MOVED;
-	}
-	put32(out + at->stub_jump, back, here + at->stub_jump + 4);
-	put32(out + at->stub_lanes, p->code + at->lanes, here + at->stub_lanes + 4);
-	put32(out + at->stub_local, p->local, here + at->stub_local + 5);
-	put32(out + at->stub_shared, p->shared, here + at->stub_shared + 4);
-	put32(out + at->stub_post, p->code + at->zones.post, here + at->stub_post + 4);
-	if (fast && fast->check[0])
-		memcpy(out + at->stub_check, fast->check, sizeof(fast->check));
-	if (s->number == SYS_clone)
-		put_clone(p, here, out);
-}
-
-static void put_word(uint8_t *code, uint32_t at, uint64_t word)
-{
-	memcpy(code + at, &word, sizeof(word));
-}
-
-static uint64_t kinds_at(const struct call_patches *p)
-{
-	return CALL_STUBS + (uint64_t)p->n * CALL_STUB_BYTES;
-}
-
-static uint64_t jumps_at(const struct call_patches *p)
-{
-	return kinds_at(p) + p->n * sizeof(struct call_kind);
-}
-
-static uint64_t code_bytes(const struct call_patches *p)
-{
-	uint64_t bytes = jumps_at(p) + p->n * sizeof(struct call_jump);
-
-	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
-
-static void put_jump(const struct call_patches *p, uint32_t i, uint8_t *code)
-{
-	struct call_jump jump = {.at = p->sites[i].at, .n_moved = p->sites[i].n_moved};
-
-	memcpy(jump.old, p->sites[i].old, sizeof(jump.old));
-	memcpy(code + jumps_at(p) + i * sizeof(jump), &jump, sizeof(jump));
-}
-
-static uint8_t *make_code(struct call_patches *p)
-{
-	const struct call_code_places *at = &call_code_places;
-	const size_t len = (size_t)(call_code_end - call_code);
-	uint8_t *code = len <= CALL_STUBS ? calloc(1, code_bytes(p)) : NULL;
-
-	if (!code)
-		return NULL;
-	memcpy(code, call_code, len);
-	for (uint32_t i = 0; i < p->n; i++) {
-		const struct fast_call *fast = fast_call(&p->sites[i]);
-		struct call_kind kind = fast ? fast->kind : (struct call_kind){.nr = UINT16_MAX};
-
-		make_stub(p, i, code + CALL_STUBS + (size_t)i * CALL_STUB_BYTES);
-		memcpy(code + kinds_at(p) + i * sizeof(kind), &kind, sizeof(kind));
-		put_jump(p, i, code);
-		if (p->sites[i].number == SYS_rt_sigreturn)
-			p->restore = stub_address(p, i);
-	}
-	put_word(code, at->base, p->code);
-	put_word(code, at->leave, p->code + CALL_LEAVE - CALL_FAST_OVER);
-	put_word(code, at->kinds,
-		 p->code + kinds_at(p) - CALL_STUBS / CALL_STUB_BYTES * sizeof(struct call_kind));
-	put_word(code, at->lanes, p->lanes);
-	put_word(code, at->shared, p->shared);
-	put_word(code, at->local, p->local);
-	put_word(code, at->restore, p->restore);
-	put_word(code, at->stub_bytes, kinds_at(p));
-	put_word(code, at->clocks, p->clocks);
-	put_word(code, at->recorder, (uint64_t)getpid());
-	return code;
 }
 
 /* Opens the memfd that the process has as @its_fd. Another process with the tracee's descriptors
@@ -462,14 +268,14 @@ static int open_its(const struct tracee *t, int its_fd)
 static int make_memfd(const struct tracee *t, uint64_t bytes, int64_t *its, int *ours)
 {
 	static const char name[] = NAME;
-	int64_t at = call(t, SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  (uint64_t)-1, 0);
+	int64_t at = call(t, SYS_mmap, 0, CALL_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0);
 	if (at < 0)
 		return (int)at;
 	int err = tracee_write(t, at, name, sizeof(name));
 	*its = err ? err
 		   : call(t, SYS_memfd_create, at, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
-	call(t, SYS_munmap, at, PAGE, 0, 0, 0, 0);
+	call(t, SYS_munmap, at, CALL_PAGE, 0, 0, 0, 0);
 	if (*its < 0)
 		return (int)*its;
 	*ours = open_its(t, (int)*its);
@@ -500,7 +306,7 @@ static int unmap_line(const struct tracee *t, const struct maps_line *line, uint
 
 static bool is_local(const struct call_patches *p, const struct maps_line *line)
 {
-	return line->start == p->local && line->end == p->local + PAGE && !line->inode &&
+	return line->start == p->local && line->end == p->local + CALL_PAGE && !line->inode &&
 	       !line->shared;
 }
 
@@ -516,12 +322,12 @@ static int unmap_all(const struct tracee *t, const struct call_patches *p)
 		return err;
 	while (!err && maps_lines_next(&lines, &line)) {
 		if (is_local(p, &line))
-			err = unmap_line(t, &line, p->local, PAGE);
+			err = unmap_line(t, &line, p->local, CALL_PAGE);
 		if (err || strcmp(line.name, NAME_MAPPED) != 0)
 			continue;
 		err = unmap_line(t, &line, p->code, p->code_end - p->code);
 		if (!err)
-			err = unmap_line(t, &line, p->shared, PAGE);
+			err = unmap_line(t, &line, p->shared, CALL_PAGE);
 		if (!err)
 			err = unmap_line(t, &line, p->lanes, LANES_BYTES);
 	}
@@ -538,22 +344,22 @@ static int map_all(const struct tracee *t, const struct call_patches *p, int64_t
 	int err = map(t, p->code, p->code_end - p->code, PROT_READ | PROT_EXEC, MAP_PRIVATE,
 		      code_fd, 0);
 	if (!err)
-		err = map(t, p->local, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
+		err = map(t, p->local, CALL_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!err)
-		err = (int)call(t, SYS_madvise, p->local, PAGE, MADV_WIPEONFORK, 0, 0, 0);
+		err = (int)call(t, SYS_madvise, p->local, CALL_PAGE, MADV_WIPEONFORK, 0, 0, 0);
 	if (!err)
-		err = map(t, p->shared, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, lanes_fd, 0);
+		err = map(t, p->shared, CALL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, lanes_fd, 0);
 	if (!err && (locked < 0 || status_number(t->pid, "VmLck") != locked)) {
 		*why = "it locks all that it maps (mlockall)";
 		err = -EPERM;
 	}
 	if (!err)
 		err = map(t, p->lanes, LANES_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_NORESERVE, lanes_fd, PAGE);
+			  MAP_SHARED | MAP_NORESERVE, lanes_fd, CALL_PAGE);
 	/* A child may have given up rights that its parent has. */
 	if (!err)
-		err = (int)call(t, SYS_madvise, p->shared, PAGE, MADV_DONTFORK, 0, 0, 0);
+		err = (int)call(t, SYS_madvise, p->shared, CALL_PAGE, MADV_DONTFORK, 0, 0, 0);
 	if (!err)
 		err = (int)call(t, SYS_madvise, p->lanes, LANES_BYTES, MADV_DONTFORK, 0, 0, 0);
 	if (!err)
@@ -574,17 +380,17 @@ static int choose_places(struct call_patches *p, const struct tracee *t)
 {
 	struct tracee_map *maps = NULL;
 	int n = tracee_ranges(t->pid, &maps);
-	const uint64_t bytes = code_bytes(p) + 2 * PAGE;
+	const uint64_t bytes = call_stubs_bytes(p) + 2 * CALL_PAGE;
 
 	if (n > 0) {
 		p->code = find_room(maps, n, p->sites[0].at, bytes);
 		p->lanes = find_most_room(maps, n, LANES_BYTES);
 	}
 	free(maps);
-	p->code_end = p->code + code_bytes(p);
-	p->kinds = p->code + kinds_at(p);
+	p->code_end = p->code + call_stubs_bytes(p);
+	p->kinds = p->code + call_stubs_kinds(p);
 	p->local = p->code_end;
-	p->shared = p->local + PAGE;
+	p->shared = p->local + CALL_PAGE;
 	if (!p->code || !p->lanes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -608,12 +414,13 @@ static int give(struct call_patches *p, const struct tracee *t, const char **why
 			      : "there is no room in reach of its libraries";
 	if (!err) {
 		*why = "it may not have memory to share (a seccomp filter, or vm.memfd_noexec)";
-		err = make_memfd(t, code_bytes(p), &its[0], &p->code_fd);
+		err = make_memfd(t, call_stubs_bytes(p), &its[0], &p->code_fd);
 	}
 	if (!err)
-		err = make_memfd(t, PAGE + LANES_BYTES, &its[1], &p->lanes_fd);
+		err = make_memfd(t, CALL_PAGE + LANES_BYTES, &its[1], &p->lanes_fd);
 	if (!err)
-		err = (code = make_code(p)) ? write_fd(p->code_fd, code, code_bytes(p)) : -ENOMEM;
+		err = (code = call_stubs_make(p)) ? write_fd(p->code_fd, code, call_stubs_bytes(p))
+						  : -ENOMEM;
 	/* Nor write to what others execute. */
 	if (!err && fcntl(p->code_fd, F_ADD_SEALS, F_SEAL_WRITE))
 		err = -errno;
@@ -779,13 +586,13 @@ static bool is_made_again(const struct user_regs_struct *regs)
 static bool move_to_stub(const struct call_patches *p, uint32_t i, struct user_regs_struct *regs)
 {
 	const struct call_site *s = &p->sites[i];
-	bool fast = fast_call(s) && !fast_call(s)->check[0];
+	bool fast = call_stubs_fast(s) && !call_stubs_fast(s)->check[0];
 
 	if (is_made_again(regs)) { /* as the stub's own call leaves rcx */
-		regs->rip = stub_address(p, i) + (fast ? CALL_FAST_OVER : CALL_SLOW_OVER);
+		regs->rip = call_stubs_address(p, i) + (fast ? CALL_FAST_OVER : CALL_SLOW_OVER);
 		regs->rcx = regs->rip;
 	} else if (s->n_moved) {
-		regs->rip = stub_address(p, i) + CALL_MOVED;
+		regs->rip = call_stubs_address(p, i) + CALL_MOVED;
 	} else {
 		return false;
 	}
@@ -798,7 +605,7 @@ static int settle(const struct call_patches *p, struct user_regs_struct *regs)
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct call_site *s = &p->sites[i];
 
-		if (regs->rip == s->call + SYSCALL_BYTES)
+		if (regs->rip == s->call + CALL_SYSCALL_BYTES)
 			return move_to_stub(p, i, regs);
 		if (regs->rip > s->at && regs->rip < s->at + CALL_SITE_BYTES)
 			return -EBUSY;
@@ -810,12 +617,13 @@ static int settle(const struct call_patches *p, struct user_regs_struct *regs)
 static void make_jump(const struct call_patches *p, uint32_t i, uint8_t out[CALL_SITE_BYTES])
 {
 	const struct call_site *s = &p->sites[i];
-	uint64_t to = stub_address(p, i) + (begins_fast(s) ? CALL_FAST : CALL_SLOW);
+	uint64_t to =
+		call_stubs_address(p, i) + (call_stubs_begins_fast(s) ? CALL_FAST : CALL_SLOW);
 
 	if (s->number == SYS_rt_sigreturn)
 		to = p->code + call_code_places.zones.sigreturn;
-	out[0] = JUMP;
-	put32(out + 1, to, s->at + CALL_SITE_BYTES);
+	out[0] = CALL_JUMP;
+	call_put_distance(out + 1, to, s->at + CALL_SITE_BYTES);
 }
 
 /* Whether site number @i has a jump to its stub. */
@@ -824,11 +632,12 @@ static bool leads_there(const struct call_patches *p, const struct tracee *t, ui
 	uint8_t bytes[CALL_SITE_BYTES];
 	int32_t by;
 
-	if (tracee_read(t, p->sites[i].at, bytes, sizeof(bytes)) || bytes[0] != JUMP)
+	if (tracee_read(t, p->sites[i].at, bytes, sizeof(bytes)) || bytes[0] != CALL_JUMP)
 		return false;
 	memcpy(&by, bytes + 1, sizeof(by));
 	uint64_t to = p->sites[i].at + CALL_SITE_BYTES + by;
-	return to == stub_address(p, i) + CALL_FAST || to == stub_address(p, i) + CALL_SLOW ||
+	return to == call_stubs_address(p, i) + CALL_FAST ||
+	       to == call_stubs_address(p, i) + CALL_SLOW ||
 	       to == p->code + call_code_places.zones.sigreturn;
 }
 
@@ -853,7 +662,7 @@ static int write_sites(const struct tracee *t, const struct call_patches *p, boo
 static int note_begun(const struct call_patches *p, const struct user_regs_struct *regs)
 {
 	const uint64_t begun[2] = {regs->fs_base, 1};
-	off_t at = PAGE + (off_t)call_lane_of(regs->fs_base);
+	off_t at = CALL_PAGE + (off_t)call_lane_of(regs->fs_base);
 	uint64_t owner;
 
 	if (pread(p->lanes_fd, &owner, sizeof(owner), at) != sizeof(owner) ||
@@ -1003,8 +812,8 @@ uint64_t call_patches_told(const struct call_patches *p, uint64_t ip, uint64_t *
 	if (off < CALL_SLOW_OVER || (off >= CALL_FAST && off < CALL_FAST_OVER))
 		return s->call;
 	if (off > CALL_MOVED)
-		return s->call + SYSCALL_BYTES + s->n_moved;
-	return *rcx = s->call + SYSCALL_BYTES;
+		return s->call + CALL_SYSCALL_BYTES + s->n_moved;
+	return *rcx = s->call + CALL_SYSCALL_BYTES;
 }
 
 int32_t call_patches_number(const struct call_patches *p, uint32_t stub)
@@ -1106,7 +915,7 @@ static int read_left(const struct tracee *t, struct call_patches *p)
 	uint64_t bytes, recorder;
 
 	/* As long as the process chooses to have it. */
-	if (p->code_end - p->code > code_bytes(&most))
+	if (p->code_end - p->code > call_stubs_bytes(&most))
 		return -EPERM;
 	uint8_t *code = malloc(p->code_end - p->code);
 	int err = code ? tracee_read(t, p->code, code, p->code_end - p->code) : -ENOMEM;
@@ -1120,7 +929,7 @@ static int read_left(const struct tracee *t, struct call_patches *p)
 		memcpy(&p->lanes, code + at->lanes, sizeof(p->lanes));
 		p->n = (uint32_t)((bytes - CALL_STUBS) >> CALL_STUB_SHIFT);
 		if (bytes < CALL_STUBS || p->n > CALL_STUBS_MOST ||
-		    code_bytes(p) != p->code_end - p->code)
+		    call_stubs_bytes(p) != p->code_end - p->code)
 			err = -EPERM;
 		else if (!kill((pid_t)recorder, 0) || errno != ESRCH)
 			err = -EBUSY;
@@ -1132,17 +941,17 @@ static int read_left(const struct tracee *t, struct call_patches *p)
 		struct call_site *s = &p->sites[i];
 		uint64_t behind;
 
-		memcpy(&jump, code + jumps_at(p) + i * sizeof(jump), sizeof(jump));
+		memcpy(&jump, code + call_stubs_jumps(p) + i * sizeof(jump), sizeof(jump));
 		memcpy(&behind, code + CALL_STUBS + i * (size_t)CALL_STUB_BYTES + at->stub_back,
 		       sizeof(behind));
 		s->at = jump.at;
-		s->call = behind - SYSCALL_BYTES;
+		s->call = behind - CALL_SYSCALL_BYTES;
 		s->n_moved = jump.n_moved;
 		memcpy(s->old, jump.old, sizeof(s->old));
 	}
 	free(code);
 	p->local = p->code_end;
-	p->shared = p->local + PAGE;
+	p->shared = p->local + CALL_PAGE;
 	return err;
 }
 

@@ -5,23 +5,12 @@
 #ifndef USER_CALL_PATCHES_H
 #define USER_CALL_PATCHES_H
 
-#include "offline/capture/call_area.h"
-#include "offline/capture/call_sites.h"
+#include "user/values/calls/call_layout.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
-
-struct call_patches {
-	uint64_t code, code_end; /* in the process */
-	uint64_t local, shared, lanes, kinds;
-	uint64_t clocks;  /* slots that its clocks are noted in (clock_area.h); 0: none */
-	uint64_t restore; /* the instruction of rt_sigreturn()'s stub that is probed; 0: none */
-	struct call_site *sites; /* of each stub, by number */
-	uint32_t n, unpatched;	 /* those that have none */
-	int code_fd, lanes_fd;	 /* two memfds of the process */
-};
 
 /* Takes out what a recorder that was killed has left in process @pid, whose threads are stopped as
  * below; its memory stays while a thread is in it. 0: nothing is left that jumps there; -EBUSY:
