@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bench_planning.sh: how long a server's clients wait while a program is planned beside it, against how long
-# they wait while nothing is: the median and the 99th percentile of RATE=2000 requests a second, in
-# ROUNDS of SECONDS=8 each in turn: idle, beside planning that gives way (plan --warm, as of record -p and
-# -a), beside a program that only computes in its registers and gives way as well, beside planning that
-# does not, and beside such a program that does not. Asked for is a 99th percentile within 5 % of idle; what
-# the program that gives way costs is what the machine and the kernel make of any, and no planning can do
-# better. Says also with which priorities the threads of the planning ran that gives way.
+# they wait while nothing is: the median and the 99th percentile of RATE=2000 requests a second, in ROUNDS=20
+# of SECONDS_EACH=2 in turn (short ones, since what else the machine does comes and goes): idle, beside
+# planning that gives way (plan --warm, as of record -p and -a), beside a program that only computes in its
+# registers and gives way as well, beside planning that does not, and beside such a program that does not.
+# Asked for is a 99th percentile within 5 % of idle; what the program that gives way costs is what the
+# machine and the kernel make of any, and no planning can do better. Says also with which priorities the
+# threads of the planning ran that gives way.
 #
 #   bench_planning.sh [redis] [nginx]
 set -u -o pipefail
@@ -15,7 +16,7 @@ pieces='redis nginx'
 . tests/bench/lib.sh
 . tests/bench/servers.sh
 needs_recording
-rate=${RATE:-2000} seconds=${SECONDS_EACH:-8}
+rate=${RATE:-2000} seconds=${SECONDS_EACH:-2} rounds=${ROUNDS:-20}
 gcc -O2 -o "$tmp/latency" tests/bench/loads/latency.c || exit 1
 large=$(copy gdb) || large=$(copy python3.11) || skip 'no large program here'
 
