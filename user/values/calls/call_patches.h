@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
 /* Takes out what a recorder that was killed has left in process @pid, whose threads are stopped as
  * below; its memory stays while a thread is in it. 0: nothing is left that jumps there; -EBUSY:
@@ -27,8 +26,6 @@ int call_patches_give(struct call_patches *p, pid_t pid, const pid_t *tids, uint
 		      uint64_t clocks, const char **why);
 /* The memory goes back, unless call_patches_place() has failed. */
 void call_patches_take_back(const struct call_patches *p, pid_t pid, const pid_t *tids);
-/* The thread pointer of a stopped thread; 0: none. */
-uint64_t call_patches_thread(pid_t tid);
 /* The sites become jumps; threads that sleep in a call of theirs go on in a stub. Or not, as above.
  */
 int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n,
@@ -36,12 +33,6 @@ int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tid
 /* Whether calls are noted: CALL_ENDING: those that have begun so. */
 enum { CALL_NOT_ARMED, CALL_ARMED, CALL_ENDING };
 int call_patches_arm(const struct call_patches *p, pid_t pid, int armed);
-/* Whether the stopped thread waits in a stub's call; then *@regs become what they would be without
- * the stub. */
-bool call_patches_waits(const struct call_patches *p, struct user_regs_struct *regs);
-/* Where the process would stand without patches that stands at @ip: at an address of its own; 0: it
- * stands in no stub. *@rcx: what that register is to be, behind the call; 0: what it is. */
-uint64_t call_patches_told(const struct call_patches *p, uint64_t ip, uint64_t *rcx);
 /* The number that the calls of a stub have, or CALL_SITE_ANY. */
 int32_t call_patches_number(const struct call_patches *p, uint32_t stub);
 /* Whether process @pid jumps to the stubs, as a child does that was forked meanwhile. */

@@ -6,6 +6,7 @@
 #include "user/kernel/ring.h"
 #include "user/proc/living_thread.h"
 #include "user/proc/memory_sharing.h"
+#include "user/values/calls/call_threads.h"
 #include "user/values/record/capture_programs.h"
 #include "user/values/write/capture_writer.h"
 #include "user/values/stop/call_removal.h"
@@ -297,7 +298,7 @@ static int bind_lanes(struct capturing *c, pid_t pid, const pid_t *tids, uint32_
 	int err = capture_programs_tasks(c->programs, &tasks, &n_tasks);
 
 	for (uint32_t i = 0; !err && i < n; i++) {
-		uint64_t owner = call_patches_thread(tids[i]);
+		uint64_t owner = call_threads_pointer(tids[i]);
 
 		if (owner && !task_number(tasks, n_tasks, tids[i], &task))
 			capture_writer_bind(c->writer, owner, task, pid);

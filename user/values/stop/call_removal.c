@@ -3,6 +3,7 @@
 #include "user/values/stop/call_removal.h"
 
 #include "user/proc/living_thread.h"
+#include "user/values/calls/call_threads.h"
 #include "user/values/stop/freeze.h"
 
 #include <dirent.h>
@@ -30,7 +31,7 @@ static void note_waiting(struct removal *r, const struct frozen *frozen)
 
 		w->tid = frozen->tids[i];
 		if (!ptrace(PTRACE_GETREGS, w->tid, NULL, &w->regs) &&
-		    call_patches_waits(r->patches, &w->regs))
+		    call_threads_waits(r->patches, &w->regs))
 			++*r->n;
 	}
 	r->waiting = NULL; /* when it stood the first time */

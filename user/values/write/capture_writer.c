@@ -10,6 +10,7 @@
 #include "offline/capture/capture_ring.h"
 #include "offline/capture/channels.h"
 #include "offline/log/segment.h"
+#include "user/values/calls/call_threads.h"
 #include "user/values/clock/clock_record.h"
 #include "user/values/write/call_notes.h"
 #include "user/values/write/clock_notes.h"
@@ -326,7 +327,7 @@ static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_
 static void tell_site(const struct capture_writer *w, struct capture *c)
 {
 	enum { RCX = 1 }; /* by number of the encoding */
-	uint64_t rcx, site = w->patches ? call_patches_told(w->patches, c->ip, &rcx) : 0;
+	uint64_t rcx, site = w->patches ? call_threads_told(w->patches, c->ip, &rcx) : 0;
 
 	if (!site)
 		return;
