@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* capture_writer.c: records of the ring, sorted by task, become segments. The numbers in records of
- * the ring tell where one found it full. What else is done on the way: notes are decoded
- * (capture_notes.h), ranges of bytes wait for their record (capture_ranges.h), what must not be
- * kept is taken away (redaction.h), and segments go to the file (segments_out.h). */
+/* capture_writer.c: records of the ring are taken in, each to its task (capture_tasks.h), which
+ * writes them as segments. What else is done on the way: notes are decoded (capture_notes.h),
+ * ranges of bytes wait for their record (capture_ranges.h), what must not be kept is taken away
+ * (redaction.h); what clocks have told is capture_clocks.h's, and what the process has noted of its
+ * system calls capture_lanes.h's. */
 #include "user/values/write/capture_writer.h"
 
-#include "offline/base/varint.h"
 #include "offline/capture/capture_code.h"
 #include "offline/capture/capture_ring.h"
-#include "offline/capture/channels.h"
 #include "offline/log/segment.h"
 #include "user/values/calls/call_threads.h"
-#include "user/values/clock/clock_record.h"
 #include "user/values/write/call_notes.h"
-#include "user/values/write/clock_notes.h"
+#include "user/values/write/capture_clocks.h"
+#include "user/values/write/capture_lanes.h"
 #include "user/values/write/capture_notes.h"
-#include "user/values/write/capture_ranges.h"
-#include "user/values/write/segments_out.h"
+#include "user/values/write/capture_tasks.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,46 +23,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct capture_task {
-	uint32_t task;
-	uint64_t ring_number; /* that the next record of the ring has */
-	uint64_t records;     /* in segments before */
-	uint64_t checked;     /* how many could have had a hash */
-	uint64_t first_ns, last_ns;
-	struct capture_encoder *encoder; /* NULL: it has no record, or none behind its END */
-	struct capture_ranges ranges;	 /* that have come before their record */
-	struct capture off;		 /* where it lost the processor */
-	bool is_off;			 /* and has not got it back */
-	bool shown;			 /* the content of the next system call may be kept */
-	bool ended;			 /* its last record is its END */
-	struct clock_asked asked;
-	struct clock_notes *clocks; /* that the process keeps; NULL: not asked yet */
-	uint64_t clock_next;	    /* of these */
-	uint64_t last_order;
-	struct bytes channels; /* notes of them that wait, */
-	uint32_t n_channels;   /* how many, and how many are in segments before */
-	uint64_t channels_before;
-	struct channel_note last_channel;
-};
-
 struct capture_writer {
 	/* Of the tasks, while a record is taken, which may ask for a file. What is seen of that
 	 * file goes to the segments meanwhile, which have a lock of their own, below. */
 	pthread_mutex_t lock;
-	struct segments_out *out;
+	struct capture_tasks all;
 	uint32_t check_every;
-	uint64_t records;
-	uint64_t lost, lost_told;    /* captures that the ring had no room for; by their numbers */
-	struct capture_task **tasks; /* by number */
-	uint32_t n_tasks;
+	uint64_t lost; /* captures that the ring had no room for */
 	uint32_t (*file_of)(void *ctx, const struct mapped_file *file);
 	void *file_ctx;
 	struct opened_files *opened;
 	struct redaction redaction; /* n 0: nothing is hidden */
 	bool final;		    /* the last table is of the end, which is still to be said */
 	struct clock_calls clocks;
-	const struct call_patches *patches; /* NULL: the kernel tells of all calls */
-	struct call_notes *notes;
+	struct capture_lanes lanes;
 };
 
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
@@ -74,7 +46,7 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 	int err = fd < 0 ? fd : -ENOMEM;
 
 	if (fd >= 0 && (w = calloc(1, sizeof(*w))) && (w->opened = opened_files_new()))
-		err = segments_out_open(fd, &w->out);
+		err = segments_out_open(fd, &w->all.out);
 	else if (fd >= 0)
 		close(fd);
 	if (err) {
@@ -86,6 +58,8 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 	}
 	w->check_every = check_every;
 	pthread_mutex_init(&w->lock, NULL);
+	w->lanes.clocks = &w->clocks;
+	w->lanes.opened = w->opened;
 	*out = w;
 	return 0;
 }
@@ -107,181 +81,35 @@ int capture_writer_calls(struct capture_writer *w, const struct call_patches *pa
 	if (patches && !notes)
 		return -ENOMEM;
 	pthread_mutex_lock(&w->lock);
-	w->patches = patches;
+	w->lanes.patches = patches;
 	/* Others may look at it without the lock: it is opened once. */
 	if (notes)
-		__atomic_store_n(&w->notes, notes, __ATOMIC_RELEASE);
+		__atomic_store_n(&w->lanes.notes, notes, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->lock);
 	return 0;
-}
-
-static void fail(struct capture_writer *w, int err)
-{
-	segments_out_fail(w->out, err);
-}
-
-static struct capture_task *task_of(struct capture_writer *w, uint32_t task)
-{
-	if (task >= w->n_tasks) {
-		uint32_t n = task < 64 ? 64 : 2 * task;
-		struct capture_task **tasks = realloc(w->tasks, n * sizeof(*tasks));
-
-		if (!tasks)
-			return NULL;
-		memset(tasks + w->n_tasks, 0, (n - w->n_tasks) * sizeof(*tasks));
-		w->tasks = tasks;
-		w->n_tasks = n;
-	}
-	if (!w->tasks[task]) {
-		struct capture_task *t = calloc(1, sizeof(*t));
-
-		if (!t)
-			return NULL;
-		t->task = task;
-		w->tasks[task] = t;
-	}
-	return w->tasks[task];
-}
-
-static void finish_channels(struct capture_writer *w, struct capture_task *t)
-{
-	struct segment_header h = {
-		.kind = CAPTURE_SEGMENT_CHANNELS,
-		.task = t->task,
-		.first_event = t->channels_before,
-		.n = t->n_channels,
-		.raw_bytes = t->channels.len,
-	};
-
-	if (t->channels.failed)
-		fail(w, -ENOMEM);
-	else if (h.n)
-		segments_out_append(w->out, &h, t->channels.data);
-	t->channels_before += t->n_channels;
-	t->n_channels = 0;
-	t->channels.len = 0;
-	t->last_channel = (struct channel_note){0};
-}
-
-static void add_channel(struct capture_writer *w, struct capture_task *t,
-			const struct channel_note *note)
-{
-	channel_note_put(&t->channels, &t->last_channel, note);
-	t->last_channel = *note;
-	t->n_channels++;
-	if (t->channels.len >= CAPTURE_SEGMENT_BYTES)
-		finish_channels(w, t);
-}
-
-static void finish_segment(struct capture_writer *w, struct capture_task *t)
-{
-	struct segment_header h = {
-		.kind = CAPTURE_SEGMENT_RECORDS,
-		.task = t->task,
-		.first_event = t->records,
-		.n = t->encoder ? capture_encoder_count(t->encoder) : 0,
-		.first_ns = t->first_ns,
-		.last_ns = t->last_ns,
-	};
-
-	if (!h.n)
-		return;
-	const uint8_t *payload = capture_encoder_finish(t->encoder, &h.raw_bytes);
-	t->records += h.n;
-	if (payload)
-		segments_out_append(w->out, &h, payload);
-	else
-		fail(w, -ENOMEM);
-}
-
-/* Its segments are written, and of its memory nothing is left but its numbers. */
-static void finish_task(struct capture_writer *w, struct capture_task *t)
-{
-	finish_segment(w, t);
-	finish_channels(w, t);
-	bytes_deinit(&t->channels);
-	capture_ranges_deinit(&t->ranges);
-	capture_encoder_free(t->encoder);
-	clock_notes_free(t->clocks);
-	t->clocks = NULL;
-	t->channels = (struct bytes){0};
-	t->ranges = (struct capture_ranges){0};
-	t->encoder = NULL;
-}
-
-static void add_record(struct capture_writer *w, struct capture_task *t, const struct capture *c)
-{
-	if (!t->encoder && !(t->encoder = capture_encoder_new())) {
-		fail(w, -ENOMEM);
-		return;
-	}
-	if (!capture_encoder_count(t->encoder))
-		t->first_ns = c->time_ns;
-	t->last_ns = c->time_ns;
-	if (c->order < CAPTURE_NEVER && c->order > t->last_order)
-		t->last_order = c->order;
-	if (capture_encoder_add(t->encoder, c))
-		fail(w, -ENOMEM);
-	w->records++;
-	if (capture_encoder_bytes(t->encoder) >= CAPTURE_SEGMENT_BYTES)
-		finish_segment(w, t);
 }
 
 void capture_writer_start(struct capture_writer *w, uint32_t task, const struct capture *start)
 {
 	pthread_mutex_lock(&w->lock);
-	struct capture_task *t = task_of(w, task);
+	struct capture_task *t = capture_tasks_of(&w->all, task);
 	if (t)
-		add_record(w, t, start);
-	else
-		fail(w, -ENOMEM);
+		capture_tasks_add(&w->all, t, start);
 	pthread_mutex_unlock(&w->lock);
-}
-
-static void add_lost(struct capture_writer *w, struct capture_task *t, uint64_t n, uint64_t order,
-		     uint64_t time_ns)
-{
-	struct capture lost = {
-		.kind = CAPTURE_LOST,
-		.place = CAPTURE_NONE,
-		.map_file = CAPTURE_NONE,
-		.order = order,
-		.time_ns = time_ns,
-		.lost = n,
-	};
-
-	capture_ranges_forget(&t->ranges);
-	t->shown = false; /* what said so may have been of a call that is lost */
-	add_record(w, t, &lost);
-	uint64_t last = t->last_channel.order > order ? t->last_channel.order : order;
-	add_channel(w, t,
-		    &(struct channel_note){.what = CHANNEL_MISSED, .order = last, .entered = last});
-}
-
-/* Tells of what the ring had no room for, before what has the number @number. */
-static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t number,
-		      uint64_t order, uint64_t time_ns)
-{
-	if (number <= t->ring_number)
-		return;
-	w->lost_told += number - t->ring_number;
-	add_lost(w, t, number - t->ring_number, order, time_ns);
 }
 
 static void take_range(struct capture_writer *w, struct capture_task *t,
 		       const struct capture_bytes *r)
 {
-	note_lost(w, t, r->number, 0, t->last_ns);
-	t->ring_number = r->number + 1;
+	capture_tasks_number(&w->all, t, r->number, 0, t->last_ns);
 	if (capture_ranges_take(&t->ranges, r))
-		fail(w, -ENOMEM);
+		capture_tasks_fail(&w->all, -ENOMEM);
 }
 
 static void take_name(struct capture_writer *w, struct capture_task *t,
 		      const struct capture_bytes *name)
 {
-	note_lost(w, t, name->number, 0, t->last_ns);
-	t->ring_number = name->number + 1;
+	capture_tasks_number(&w->all, t, name->number, 0, t->last_ns);
 	t->shown = !redaction_hides(&w->redaction, name);
 }
 
@@ -296,7 +124,7 @@ static void take_kernel(struct capture_writer *w, struct capture_task *t,
 		t->asked = (struct clock_asked){true, c->nr, {c->args[0], c->args[1]}};
 	uint32_t n_channels = capture_note_channels(n, c, channels);
 	for (uint32_t i = 0; i < n_channels; i++)
-		add_channel(w, t, &channels[i]);
+		capture_tasks_add_channel(&w->all, t, &channels[i]);
 	opened_files_note(w->opened, n->pid, c);
 	if (!capture_note_mapped(n, c, &file))
 		return;
@@ -318,7 +146,7 @@ static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_
 	t->is_off = false;
 	if (on)
 		capture_ranges_give(&t->ranges, &t->off);
-	add_record(w, t, &t->off);
+	capture_tasks_add(&w->all, t, &t->off);
 	if (on)
 		capture_ranges_forget(&t->ranges);
 }
@@ -327,7 +155,8 @@ static void add_switch(struct capture_writer *w, struct capture_task *t, uint64_
 static void tell_site(const struct capture_writer *w, struct capture *c)
 {
 	enum { RCX = 1 }; /* by number of the encoding */
-	uint64_t rcx, site = w->patches ? call_threads_told(w->patches, c->ip, &rcx) : 0;
+	uint64_t rcx,
+		site = w->lanes.patches ? call_threads_told(w->lanes.patches, c->ip, &rcx) : 0;
 
 	if (!site)
 		return;
@@ -343,8 +172,7 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 
 	capture_note_decode(n, &w->clocks, t->asked.waits, &c);
 	tell_site(w, &c);
-	note_lost(w, t, n->number, n->order, n->time_ns);
-	t->ring_number = n->number + 1;
+	capture_tasks_number(&w->all, t, n->number, n->order, n->time_ns);
 	t->ended = n->kind == RING_CAPTURE_END;
 	if (t->is_off)
 		add_switch(w, t, n->order, n->kind == RING_CAPTURE_ON);
@@ -361,145 +189,19 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		t->is_off = true;
 		return;
 	}
-	add_record(w, t, &c);
+	capture_tasks_add(&w->all, t, &c);
 	capture_ranges_forget(&t->ranges);
 	t->shown = false;
 	/* There may be one for each command of a day: what a task takes goes with it. */
 	if (t->ended)
-		finish_task(w, t);
-}
-
-/* Entry number @index, as a record of its own. */
-static void add_clock(struct capture_writer *w, struct capture_task *t,
-		      const struct clock_entry *entry, uint64_t index, uint64_t order,
-		      uint64_t time_ns)
-{
-	struct capture_range ranges[2];
-	struct capture c = {.kind = CAPTURE_KERNEL,
-			    .place = CAPTURE_NONE,
-			    .map_file = CAPTURE_NONE,
-			    .order = order,
-			    .time_ns = time_ns,
-			    .ip = w->clocks.image};
-	bool broken;
-
-	if (clock_record(entry, index, &t->asked, &c, ranges, &broken))
-		add_record(w, t, &c);
-	else if (broken)
-		add_lost(w, t, 1, order, time_ns);
-}
-
-static void take_clocks(struct capture_writer *w, struct capture_task *t,
-			const struct capture_clocks *clocks, size_t len)
-{
-	size_t whole = (len - offsetof(struct capture_clocks, entries)) / sizeof(*clocks->entries);
-	uint32_t n = clocks->n < whole ? clocks->n : (uint32_t)whole;
-
-	note_lost(w, t, clocks->number, clocks->order, clocks->time_ns);
-	t->ring_number = clocks->number + 1;
-	if (clocks->lost)
-		add_lost(w, t, 1, clocks->order, clocks->time_ns);
-	for (uint32_t i = 0; !clocks->lost && i < n; i++)
-		add_clock(w, t, &clocks->entries[i], clocks->first + i, clocks->order + i,
-			  clocks->time_ns);
-	t->clock_next = clocks->first + n;
-}
-
-/* What clocks have told the task before entry number @until, in the order from @order on. */
-static void take_noted_clocks(struct capture_writer *w, struct capture_task *t, pid_t pid,
-			      uint64_t owner, uint64_t until, uint64_t order, uint64_t time_ns)
-{
-	if (!w->clocks.area || (int64_t)(until - t->clock_next) <= 0)
-		return;
-	if (!t->clocks && !(t->clocks = clock_notes_new())) {
-		fail(w, -ENOMEM);
-		return;
-	}
-	clock_notes_of(t->clocks, pid, w->clocks.area + CLOCK_SLOTS, owner);
-	for (; t->clock_next != until; t->clock_next++) {
-		const struct clock_entry *e = clock_notes_at(t->clocks, t->clock_next);
-
-		if (!e || until - t->clock_next > CLOCK_ENTRIES) {
-			t->clock_next = until;
-			add_lost(w, t, 1, order, time_ns);
-			return;
-		}
-		add_clock(w, t, e, t->clock_next, order++, time_ns);
-	}
-}
-
-/* A call that the task has noted itself. */
-static void add_call(struct capture_writer *w, struct capture_task *t, pid_t pid, struct capture *c)
-{
-	if (c->time_ns < t->last_ns)
-		c->time_ns = t->last_ns;
-	opened_files_note(w->opened, pid, c);
-	add_record(w, t, c);
-}
-
-/* What is noted in the lane before number @until. Returns how many that were. */
-static uint32_t take_lane(struct capture_writer *w, uint32_t lane, uint64_t until, int told)
-{
-	struct capture c;
-	struct capture_range range;
-	enum call_notes_next next;
-	uint64_t clocks;
-	uint32_t number, n = 0;
-	pid_t pid;
-
-	if (!call_notes_task(w->notes, lane, &number, &pid))
-		return 0;
-	struct capture_task *t = task_of(w, number);
-	if (!t) {
-		fail(w, -ENOMEM);
-		return 0;
-	}
-	/* Read once: the process may write to it as often as it likes. */
-	uint64_t lost = call_notes_lost(w->notes, lane);
-	if (lost)
-		add_lost(w, t, lost, 0, t->last_ns);
-	for (; (next = call_notes_next(w->notes, lane, until, told, &c, &range, &clocks)); n++) {
-		if (next == CALL_NOTES_RECORD) {
-			take_noted_clocks(w, t, pid, call_notes_owner(w->notes, lane), clocks,
-					  t->last_order + 1, c.time_ns);
-			add_call(w, t, pid, &c);
-		} else {
-			add_lost(w, t, c.lost, 0, t->last_ns);
-		}
-	}
-	return n;
-}
-
-/* The lane that the task has from here on, and what is noted in it by now. */
-static void take_lane_note(struct capture_writer *w, struct capture_task *t,
-			   const struct capture_lane *l)
-{
-	note_lost(w, t, l->number, 0, t->last_ns);
-	t->ring_number = l->number + 1;
-	if (!w->notes || !w->patches || l->lane >= CALL_LANES ||
-	    (l->its_owner && l->its_owner != l->owner))
-		return;
-	uint32_t task;
-	pid_t pid;
-	if (l->its_owner)
-		take_lane(w, l->lane, l->head, l->told ? 2 : 1);
-	else
-		call_notes_claim(w->notes, l->lane, l->owner);
-	bool same = call_notes_task(w->notes, l->lane, &task, &pid) && task == t->task;
-	call_notes_bind(w->notes, l->lane, t->task, l->pid);
-	/* What stands there of another task, or was told by the kernel until now, is not its. */
-	if (!same)
-		t->clock_next = l->clocks;
-	else
-		take_noted_clocks(w, t, l->pid, l->owner, l->clocks, l->order, l->time_ns);
+		capture_tasks_finish(&w->all, t);
 }
 
 void capture_writer_bind(struct capture_writer *w, uint64_t owner, uint32_t task, pid_t pid)
 {
 	pthread_mutex_lock(&w->lock);
-	if (w->notes)
-		call_notes_bind(w->notes, (uint32_t)(call_lane_of(owner) >> CALL_LANE_SHIFT), task,
-				pid);
+	if (w->lanes.notes)
+		call_notes_bind(w->lanes.notes, capture_lanes_number(owner), task, pid);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -518,18 +220,13 @@ void capture_writer_waits(struct capture_writer *w, uint32_t task, const struct 
 	};
 
 	pthread_mutex_lock(&w->lock);
-	struct capture_task *t = task_of(w, task);
-	if (t && w->notes && !t->ended) {
-		uint32_t lane = (uint32_t)(call_lane_of(r->fs_base) >> CALL_LANE_SHIFT), number;
-		pid_t pid;
-
-		c.order = call_notes_task(w->notes, lane, &number, &pid) && number == task
-				  ? call_notes_entered(w->notes, lane)
-				  : 0;
+	struct capture_task *t = capture_tasks_of(&w->all, task);
+	if (t && !t->ended) {
+		c.order = capture_lanes_entered(&w->lanes, r->fs_base, task);
 		c.time_ns = t->last_ns;
 		t->ended = c.order != 0;
 		if (c.order)
-			add_record(w, t, &c);
+			capture_tasks_add(&w->all, t, &c);
 	}
 	pthread_mutex_unlock(&w->lock);
 }
@@ -537,7 +234,7 @@ void capture_writer_waits(struct capture_writer *w, uint32_t task, const struct 
 bool capture_writer_much_noted(const void *writer)
 {
 	const struct capture_writer *w = writer;
-	const struct call_notes *notes = __atomic_load_n(&w->notes, __ATOMIC_ACQUIRE);
+	const struct call_notes *notes = __atomic_load_n(&w->lanes.notes, __ATOMIC_ACQUIRE);
 
 	return notes && call_notes_much(notes);
 }
@@ -545,27 +242,22 @@ bool capture_writer_much_noted(const void *writer)
 void capture_writer_calls_stop(struct capture_writer *w)
 {
 	pthread_mutex_lock(&w->lock);
-	if (w->notes)
-		call_notes_stop(w->notes);
+	if (w->lanes.notes)
+		call_notes_stop(w->lanes.notes);
 	pthread_mutex_unlock(&w->lock);
 }
 
 void capture_writer_begin(struct capture_writer *w, uint64_t now_ns)
 {
 	pthread_mutex_lock(&w->lock);
-	if (w->notes)
-		call_notes_look(w->notes, now_ns);
+	if (w->lanes.notes)
+		call_notes_look(w->lanes.notes, now_ns);
 }
 
 uint32_t capture_writer_end(struct capture_writer *w, bool all)
 {
-	uint32_t most = 0;
+	uint32_t most = all ? capture_lanes_take(&w->lanes, &w->all) : 0;
 
-	for (uint32_t i = 0; all && w->notes && w->patches && i < CALL_LANES; i++) {
-		uint32_t n = take_lane(w, i, call_notes_seen(w->notes, i), 0);
-
-		most = n > most ? n : most;
-	}
 	pthread_mutex_unlock(&w->lock);
 	return most;
 }
@@ -584,9 +276,9 @@ static void take_record(struct capture_writer *w, struct capture_task *t, const 
 			take_range(w, t, record);
 	} else if (n->kind == RING_CAPTURE_CLOCKS &&
 		   len >= offsetof(struct capture_clocks, entries)) {
-		take_clocks(w, t, record, len);
+		capture_clocks_take(&w->all, &w->clocks, t, record, len);
 	} else if (n->kind == RING_CAPTURE_LANE && len >= sizeof(struct capture_lane)) {
-		take_lane_note(w, t, record);
+		capture_lanes_take_note(&w->lanes, &w->all, t, record);
 	} else {
 		struct capture_note cut;
 
@@ -616,8 +308,6 @@ static void take_batch(struct capture_writer *w, struct capture_task *t, const c
 			break;
 		take_record(w, t, records + at, bytes);
 	}
-	if (capture_ranges_keep(&t->ranges))
-		fail(w, -ENOMEM);
 }
 
 int capture_writer_ring(void *writer, void *record, size_t len)
@@ -628,16 +318,15 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 
 	if (len < head)
 		return 0;
-	struct capture_task *t = task_of(w, b->task);
+	struct capture_task *t = capture_tasks_of(&w->all, b->task);
 	if (!t)
-		fail(w, -ENOMEM);
-	else if (b->kind == RING_CAPTURE_BATCH)
+		return 0;
+	if (b->kind == RING_CAPTURE_BATCH)
 		take_batch(w, t, (const char *)b->data, len - head);
-	else {
+	else
 		take_record(w, t, record, len);
-		if (capture_ranges_keep(&t->ranges))
-			fail(w, -ENOMEM);
-	}
+	if (capture_ranges_keep(&t->ranges))
+		capture_tasks_fail(&w->all, -ENOMEM);
 	return 0;
 }
 
@@ -647,7 +336,7 @@ static void write_bytes(struct capture_writer *w, uint8_t kind, uint32_t task, u
 	struct segment_header h = {
 		.kind = kind, .task = task, .first_event = off, .n = 1, .raw_bytes = len};
 
-	segments_out_append(w->out, &h, bytes);
+	segments_out_append(w->all.out, &h, bytes);
 }
 
 void capture_writer_pages(struct capture_writer *w, uint64_t addr, const uint8_t *bytes,
@@ -664,8 +353,8 @@ void capture_writer_file(struct capture_writer *w, uint32_t file, uint64_t off,
 
 void capture_writer_table(struct capture_writer *w, const char *json, size_t len)
 {
-	write_bytes(w, CAPTURE_SEGMENT_TABLE, 0, segments_out_count(w->out), (const uint8_t *)json,
-		    len);
+	write_bytes(w, CAPTURE_SEGMENT_TABLE, 0, segments_out_count(w->all.out),
+		    (const uint8_t *)json, len);
 }
 
 void capture_writer_table_final(struct capture_writer *w, int err)
@@ -673,7 +362,7 @@ void capture_writer_table_final(struct capture_writer *w, int err)
 	if (!w)
 		return;
 	if (err)
-		fail(w, err);
+		capture_tasks_fail(&w->all, err);
 	w->final = !err;
 }
 
@@ -688,17 +377,15 @@ void capture_writer_resolve(struct capture_writer *w,
 void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns)
 {
 	pthread_mutex_lock(&w->lock);
-	for (uint32_t i = 0; i < w->n_tasks; i++)
-		if (w->tasks[i] && w->tasks[i]->first_ns + age_ns <= now_ns) {
-			finish_segment(w, w->tasks[i]);
-			finish_channels(w, w->tasks[i]);
-		}
+	for (uint32_t i = 0; i < w->all.n; i++)
+		if (w->all.tasks[i] && w->all.tasks[i]->first_ns + age_ns <= now_ns)
+			capture_tasks_flush(&w->all, w->all.tasks[i]);
 	pthread_mutex_unlock(&w->lock);
 }
 
 int capture_writer_error(const struct capture_writer *w)
 {
-	return segments_out_error(w->out);
+	return segments_out_error(w->all.out);
 }
 
 void capture_writer_lost(struct capture_writer *w, uint64_t n)
@@ -714,28 +401,27 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 
 	if (!w)
 		return 0;
-	for (uint32_t i = 0; i < w->n_tasks; i++) {
-		struct capture_task *t = w->tasks[i];
+	for (uint32_t i = 0; i < w->all.n; i++) {
+		struct capture_task *t = w->all.tasks[i];
 
 		if (!t)
 			continue;
 		if (t->is_off)
 			add_switch(w, t, CAPTURE_NEVER, false);
 		/* No number follows that would tell of what was lost last, perhaps of this task. */
-		if (!t->ended && w->lost > w->lost_told)
-			add_lost(w, t, 1, 0, t->last_ns);
-		finish_task(w, t);
-		free(t);
+		if (!t->ended && w->lost > w->all.lost_told)
+			capture_tasks_add_lost(&w->all, t, 1, 0, t->last_ns);
+		capture_tasks_finish(&w->all, t);
 	}
 	if (w->final)
 		capture_writer_table(w, final, strlen(final));
 	if (records)
-		*records = w->records;
-	free(w->tasks);
-	call_notes_close(w->notes);
+		*records = w->all.records;
+	capture_tasks_deinit(&w->all);
+	call_notes_close(w->lanes.notes);
 	opened_files_free(w->opened);
 	pthread_mutex_destroy(&w->lock);
-	int err = segments_out_close(w->out, bytes);
+	int err = segments_out_close(w->all.out, bytes);
 	free(w);
 	return err;
 }
