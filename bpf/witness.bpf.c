@@ -178,6 +178,15 @@ static __always_inline __u64 stack_begin(const struct hit *hit, __u64 sp)
 	return frame_bytes > LARGE_FRAME && frame_bytes >> 31 == 0 ? hit->cfa - FRAME_END : sp;
 }
 
+/* Up to where a stack is sent: to the frame that called out, and to that of the last hit where it
+ * lies above, whose function may have returned meanwhile without a hit. */
+static __always_inline __u64 stack_end(const struct task_state *st, bool calls_back)
+{
+	bool out = calls_back && st->out_cfa > st->last_cfa;
+
+	return (out ? st->out_cfa : st->last_cfa) + DEEP_MARGIN;
+}
+
 /* Sends the stack where it is asked for; HEAD_SNAPSHOT stays set where it was sent. */
 static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *st, __u64 sp,
 				       __u32 module, __u32 capture, struct hit *hit)
@@ -200,8 +209,7 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 				attach_send(sp);
 		} else {
 			anchor_find(sp, hit->base, module_bytes[module]);
-			deep_send((calls_back ? st->out_cfa : st->last_cfa) + DEEP_MARGIN,
-				  hit->base, module_bytes[module]);
+			deep_send(stack_end(st, calls_back), hit->base, module_bytes[module]);
 		}
 	} else {
 		hit->head &= ~HEAD_SNAPSHOT;

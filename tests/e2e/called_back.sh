@@ -124,4 +124,59 @@ for mode in full casper best; do
 	echo "$mode, of another module: $entered callbacks, $gaps gaps"
 	[ "$gaps" = 0 ] && [ "$entered" = "$calls" ] || failed=1
 done
+
+# A thread that a library began, which calls back from near its end and from far below in turn: whether
+# the function that was called near it has returned is seen only by what lies there when the next call
+# comes from far below, each time farther.
+cat >begins.c <<'C'
+#include <pthread.h>
+int calls_back(int (*f)(int), int i, unsigned bytes);
+static int (*nearest)(int), (*farthest)(int);
+void begun_note(int i) { __asm__ volatile("" : : "r"(i)); }
+static void *turns(void *bytes)
+{
+	for (int i = 0; i < 20; i++) {
+		calls_back(farthest, i, (unsigned long)bytes + 64 * i);
+		nearest(i);
+	}
+	return 0;
+}
+void begins(int (*near)(int), int (*far)(int), unsigned long bytes)
+{
+	pthread_t thread;
+	nearest = near;
+	farthest = far;
+	pthread_create(&thread, 0, turns, (void *)bytes);
+	pthread_join(thread, 0);
+}
+C
+cat >begun.c <<'C'
+#define FN __attribute__((noipa))
+void begins(int (*near)(int), int (*far)(int), unsigned long bytes);
+void begun_note(int i);
+static int held[3];
+FN static int leaf(int i) { return i ^ 5; }
+FN static int let_go(int i) { return leaf(i) + leaf(i + 1); }
+FN static int near(int i)
+{
+	begun_note(i);
+	return __atomic_fetch_add(&held[0], i, __ATOMIC_SEQ_CST) == -1 ? let_go(i) : i;
+}
+FN static int far(int i) { return leaf(i) ^ i; }
+int main(void)
+{
+	for (unsigned long bytes = 1; bytes < 61000; bytes += bytes / 2 + 100)
+		begins(near, far, bytes);
+	return 0;
+}
+C
+${CC:-cc} -O2 -shared -fPIC -o libbegins.so begins.c -L. -lfar &&
+	${CC:-cc} -O2 -o begun begun.c -L. -lbegins -lfar || exit 1
+for mode in full casper best; do
+	"$PUGMARK" record -q -o rec --mode $mode -- ./begun || exit 1
+	"$PUGMARK" dump rec | cut -d ' ' -f 2- >$mode
+	gaps=$(grep -c '^gap ' $mode) entered=$(grep -c '^enter ' $mode)
+	echo "$mode, of a thread that a library began: $entered entered, $gaps gaps"
+	cmp full $mode && [ "$gaps" = 0 ] && [ "$entered" -gt 400 ] || failed=1
+done
 [ $failed = 0 ]
