@@ -260,7 +260,9 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 	uint64_t from, to;
 	bool threads = value_run_when(run, &from, &to);
 	if (threads && c)
-		to = c->kind == CAPTURE_KERNEL && c->entered ? c->entered : c->order;
+		to = (c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH) && c->entered
+			     ? c->entered
+			     : c->order;
 	if (threads)
 		note_span(b, to);
 	take_trace(b);
@@ -281,6 +283,8 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		break;
 	case VALUE_CROSSING_SIGNAL:
 		take_signal(b);
+		break;
+	case VALUE_CROSSING_SWITCH:
 		break;
 	}
 	dep_written_ask(b);

@@ -28,6 +28,7 @@ enum value_crossing {
 	VALUE_CROSSING_ENTER,
 	VALUE_CROSSING_KERNEL,
 	VALUE_CROSSING_SIGNAL,
+	VALUE_CROSSING_SWITCH, /* the task lost the processor, and has it back */
 };
 
 /* Why a replay went no further. */

@@ -123,6 +123,7 @@ static void take_switch(struct value_run *run, struct value_trace *trace, struct
 	value_run_ranges(run, out);
 	if (out->order >= CAPTURE_NEVER)
 		run->ended = VALUE_REPLAY_END;
+	value_run_tell(run, VALUE_CROSSING_SWITCH, out, NULL);
 }
 
 bool value_run_switched(struct value_run *run, struct value_trace *trace)

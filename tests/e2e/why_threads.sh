@@ -139,6 +139,11 @@ claim 'two at the same time: the slice ends' is $? 3
 claim 'and says that nothing tells who was last' \
 	grep -qE 'nothing says who wrote last .task 1 read it, task [23] may' out
 claim 'and goes on in neither' eval '! grep -q "^in task" out'
+# On one processor they take turns, and which of them was last is recorded.
+"$PUGMARK" record -q --level values --one-processor -o turns.rec -- ./race >printed 2>err
+"$PUGMARK" why turns.rec "race.c:$(grep -n 'printf("either' race.c | cut -d : -f 1)" either >out 2>err
+claim 'two that take turns on one processor: the slice goes on in the one that wrote last' \
+	is "$(grep -o '^in task [23]' out)" "in task $((2 + $(tr -dc 01 <printed)))"
 
 # One connection, three requests.
 if ! server=$(command -v redis-server); then

@@ -246,6 +246,7 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 			end_signal(f);
 		break;
 	case VALUE_CROSSING_CALL:
+	case VALUE_CROSSING_SWITCH:
 		break;
 	}
 }

@@ -253,6 +253,8 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		     const struct capture *capture, const char *import)
 {
 	struct watch_run *w = ctx;
+	if (what == VALUE_CROSSING_SWITCH)
+		return;
 	struct activation *top = activations_top(&w->locals.calls);
 	const char *code = import ? import : w->import ? w->import : "outside";
 	const struct outside by = {
@@ -281,6 +283,9 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		break;
 	case VALUE_CROSSING_RESULT:
 		activations_unwind(&w->locals.calls, stack_pointer(w));
+		break;
+	case VALUE_CROSSING_SWITCH:
+		break;
 	}
 	look_at_all(w, what == VALUE_CROSSING_CALL ? NULL : &by);
 	if (what != VALUE_CROSSING_KERNEL)
