@@ -230,7 +230,7 @@ static bool was_inside(const struct dep_build *b)
 		return false;
 	if (item & DEP_ITEM_EVENT) {
 		uint8_t kind = t->events[item & ~DEP_ITEM_EVENT].kind;
-		return kind == DEP_ENTER || kind == DEP_CALL;
+		return kind == DEP_ENTER || kind == DEP_BOUND || kind == DEP_CALL;
 	}
 	uint8_t last = t->blocks[item]->last_kind;
 	return last == VALUE_INSN_PLAIN || last == VALUE_INSN_STRING || last == VALUE_INSN_JCC ||
@@ -239,7 +239,7 @@ static bool was_inside(const struct dep_build *b)
 
 static void enter(struct dep_build *b, const struct capture *c)
 {
-	if (c && was_inside(b))
+	if ((c && was_inside(b)) || dep_call_bound(b))
 		return;
 	if (b->n_calls && !b->calls[b->n_calls - 1].spans) {
 		struct dep_pending *p = &b->calls[b->n_calls - 1];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* build_impl.h: what the files of the builder share. events.c adds to the trace, loads.c loads of
  * several writers; build.c follows the replay; calls.c knows what imported functions do
- * (flows.def); streams.c what was read and written of each file descriptor, moved.c by which system
- * calls; born.c what a forked process begins with; format.c the arguments of printf() and its like.
+ * (flows.def), bound.c those whose address the linker finds first; streams.c what was read and
+ * written of each file descriptor, moved.c by which system calls; born.c what a forked process
+ * begins with; format.c the arguments of printf() and its like.
  */
 #ifndef OFFLINE_DEP_BUILD_IMPL_H
 #define OFFLINE_DEP_BUILD_IMPL_H
@@ -154,6 +155,14 @@ uint32_t dep_more_defs(struct dep_build *b, struct dep_event *e, uint32_t n);
 
 /* loads.c: the word of a load whose bytes have not all the same definition. */
 uint32_t dep_load_several(struct dep_build *b, uint64_t addr, uint64_t len);
+
+/* bound.c */
+extern const uint8_t dep_args[DEP_ARGS]; /* the registers of arguments */
+/* Where the call @p returns to, and whether the function that it calls is known already. */
+void dep_read_return(struct dep_build *b, struct dep_pending *p);
+/* Control has come in: true if that is the dynamic linker's jump to the traced function that the
+ * innermost call is of. That call is open no longer then, and the event is told. */
+bool dep_call_bound(struct dep_build *b);
 
 /* calls.c */
 void dep_call_begins(struct dep_build *b, const char *name);

@@ -165,33 +165,17 @@ static void begin_flow(struct dep_build *b, struct dep_pending *p, const struct 
 	}
 }
 
-/* Where the call returns to. The first one through a lazy PLT stub has two words above that. */
-static void read_return(struct dep_build *b, struct dep_pending *p)
-{
-	enum { PUSHED = 16 };
-	uint64_t words[3] = {0};
-	if (value_memory_read(b->memory, p->sp, words, sizeof(words), NULL))
-		return;
-	bool lazy = !value_machine_has_code(b->machine, words[0], VALUE_SIDE_TRACED) &&
-		    value_machine_has_code(b->machine, words[2], VALUE_SIDE_TRACED) &&
-		    words[1] <= UINT32_MAX;
-	p->ret = lazy ? words[2] : words[0];
-	p->bound = !lazy;
-	p->sp += lazy ? PUSHED : 0;
-}
-
 void dep_call_begins(struct dep_build *b, const char *name)
 {
-	static const uint8_t args[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, VALUE_RCX, 8, 9};
 	const struct value_state *s = value_machine_state(b->machine);
 	struct dep_pending *p = push(b);
 	if (!p)
 		return;
 	p->name = name;
 	p->sp = s->gpr[VALUE_RSP];
-	read_return(b, p);
+	dep_read_return(b, p);
 	for (unsigned i = 0; i < DEP_ARGS; i++)
-		p->args[i] = s->gpr[args[i]];
+		p->args[i] = s->gpr[dep_args[i]];
 	const struct dep_flow *flow = name ? dep_flow_find(name) : NULL;
 	if (flow)
 		begin_flow(b, p, flow);

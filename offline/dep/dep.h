@@ -25,6 +25,8 @@ enum dep_event_kind {
 	DEP_CALL,   /* an imported function, which is over */
 	DEP_KERNEL, /* a system call has written memory */
 	DEP_ENTER,  /* control came in from outside: all registers are new */
+	DEP_BOUND, /* the dynamic linker has gone on into the traced function that was called first:
+		      arguments are as at the call */
 	DEP_STRING, /* a string instruction; it is not among the items but within its block */
 	DEP_LEFT,   /* control left by a call that outlasts callbacks: @id is that of the call's end
 		     */

@@ -11,11 +11,10 @@ const struct dep_mark *dep_trace_mark(const struct dep_trace *t, uint64_t count)
 
 struct dep_units dep_event_reads(const struct dep_event *e)
 {
-	static const uint8_t args[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, VALUE_RCX, 8, 9};
 	struct dep_units u = {{0}};
 	for (unsigned i = 0; i < DEP_ARGS; i++)
 		if (e->regs >> i & 1)
-			u.w[DEP_WORD_GPR] |= (uint64_t)15 << 4 * args[i];
+			u.w[DEP_WORD_GPR] |= (uint64_t)15 << 4 * dep_args[i];
 	for (unsigned i = 0; i < 8; i++)
 		if (e->regs >> (8 + i) & 1)
 			u.w[DEP_WORD_VEC] |= (uint64_t)7 << 4 * i;
@@ -26,6 +25,7 @@ struct dep_units dep_event_writes(const struct dep_event *e)
 {
 	static const uint8_t kept[] = {VALUE_RBX, VALUE_RSP, VALUE_RBP, 12, 13, 14, 15};
 	const struct dep_units all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+	const struct dep_units bound = {{(uint64_t)0xff << 4 * 10 /* r10, r11 */, 0, 0x3f}};
 	struct dep_units call = {{UINT64_MAX, UINT64_MAX, 0x3f}};
 	for (unsigned i = 0; i < sizeof(kept); i++)
 		call.w[DEP_WORD_GPR] &= ~((uint64_t)15 << 4 * kept[i]);
@@ -34,6 +34,8 @@ struct dep_units dep_event_writes(const struct dep_event *e)
 		return call;
 	case DEP_ENTER:
 		return all;
+	case DEP_BOUND:
+		return bound;
 	case DEP_KERNEL:
 		if (e->flags & DEP_SETS_RAX)
 			return dep_units_gpr(VALUE_RAX, 0, 8);

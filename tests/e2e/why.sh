@@ -380,5 +380,10 @@ for bind in now lazy; do
 	"$PUGMARK" why filled.rec --write 1:25:1 --control --limit 1000 >out 2>err
 	claim "the linker's work is nothing that a function has written ($bind)" is \
 		"$(grep -c 'keep().*not known\|fill().*not known' out)" 0
+	printf 'abcdefghXY' | "$PUGMARK" record -q --level values --module libfiller.so -o both.rec -- ./filled >printed 2>err
+	"$PUGMARK" why both.rec --write 1:2:1 --addresses >out 2>err
+	claim "recorded as well, the library's slice goes on in the call of it ($bind)" \
+		is "$?$(grep -c 'main *fill(out, in)' out)" 01
+	rm -r both.rec
 done
 conclude

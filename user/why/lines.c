@@ -162,6 +162,7 @@ const char *why_event_name(const struct why_line *l)
 		[DEP_CALL] = "a call",
 		[DEP_KERNEL] = "a system call",
 		[DEP_ENTER] = "entered from outside",
+		[DEP_BOUND] = "the dynamic linker",
 		[DEP_OUTSIDE] = "code outside",
 		[DEP_BORN] = "as the process was forked",
 		[DEP_OTHERS] = "other threads, which were awake",
