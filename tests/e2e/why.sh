@@ -386,4 +386,29 @@ for bind in now lazy; do
 		is "$?$(grep -c 'main *fill(out, in)' out)" 01
 	rm -r both.rec
 done
+
+# A stream of C++, whose library writes.
+cat >stream.cc <<'C'
+#include <cstdlib>
+#include <iostream>
+int main(int, char **argv)
+{
+	double part = std::atoi(argv[1]) / 4.0;
+	std::cout << "part " << part << std::endl;
+}
+C
+if ! ${CXX:-c++} -g -O1 -o stream stream.cc 2>err; then
+	echo 'skip streams of C++: no compiler for it'
+	skipped=$((skipped + 1))
+	conclude
+fi
+"$PUGMARK" record -q --level values -o alone.rec -- ./stream 7 >printed 2>err
+claim 'the stream wrote' grep -q '^part 1.75$' printed
+fails 1 'where record --module names that' why alone.rec --output 1.75
+fails 1 'where record --module names that' why alone.rec --write 1:5:4
+"$PUGMARK" record -q --level values --module 'libstdc++*' -o stream.rec -- ./stream 7 >printed 2>err
+"$PUGMARK" why stream.rec --output 1.75 --limit 1000 >out 2>err
+claim 'recorded with the library it leads to what the number was made of' \
+	eval 'grep -q "stream.cc:5 main" out && grep -q "strtol()\|atoi()" out'
+claim 'and nowhere to an entry from outside' is "$(grep -c 'entered from outside' out)" 0
 conclude

@@ -143,9 +143,11 @@ static int ask_output(struct why_run *w, const struct why_options *o, struct pug
 			o, diag, -ENOENT,
 			o->what == WHY_OUTPUT
 				? "that text was not written by a call that is known here "
-				  "(name it by --write FD:OFFSET)"
+				  "(name it by --write FD:OFFSET; what a library has written is "
+				  "known where record --module names that)"
 				: "so many bytes were not written to that descriptor by calls that "
-				  "are known here");
+				  "are known here (what a library has written is known where "
+				  "record --module names that)");
 	return err ? err : take_output(w, o, fd, offset, len, diag);
 }
 
