@@ -211,18 +211,26 @@ static __always_inline void end_handler(struct capture_state *cs, __u64 sp)
 	}
 }
 
+/* A probe in a stub: the task that met it, and in cs->regs its registers. NULL: it is not recorded.
+ */
+static __always_inline struct capture_state *at_probe(struct pt_regs *ctx)
+{
+	struct capture_state *cs = capturing ? recorded() : NULL;
+
+	if (cs)
+		bpf_probe_read_kernel(&cs->regs, sizeof(cs->regs), ctx);
+	return cs;
+}
+
 SEC("uprobe.multi")
 int call_begin(struct pt_regs *ctx)
 {
 	__u32 nr = bpf_get_attach_cookie(ctx);
+	struct capture_state *cs = at_probe(ctx);
 
-	if (!capturing)
-		return 0;
-	struct capture_state *cs = recorded();
 	if (!cs)
 		return 0;
 	noted_send(cs, 0);
-	bpf_probe_read_kernel(&cs->regs, sizeof(cs->regs), ctx);
 	if (nr == CALL_NUMBER_ANY)
 		nr = cs->regs.ax;
 	begin_call(cs, &cs->regs, nr);
@@ -237,10 +245,8 @@ SEC("uprobe.multi")
 int call_over(struct pt_regs *ctx)
 {
 	__u32 nr = bpf_get_attach_cookie(ctx);
+	struct capture_state *cs = at_probe(ctx);
 
-	if (!capturing)
-		return 0;
-	struct capture_state *cs = recorded();
 	if (!cs)
 		return 0;
 	if (cs->call_told) { /* when a handler began */
@@ -253,7 +259,6 @@ int call_over(struct pt_regs *ctx)
 	} else {
 		noted_send(cs, 0);
 	}
-	bpf_probe_read_kernel(&cs->regs, sizeof(cs->regs), ctx);
 	cs->regs.ip += CALL_BACK - CALL_SLOW_OVER;
 	end_here(cs, nr == CALL_NUMBER_ANY ? cs->call_nr : nr);
 	return 0;
