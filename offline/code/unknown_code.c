@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { MAX_RANGES = 1 << 16 };
+enum { MAX_RANGES = 1 << 22 };
 
 typedef VEC(struct pugmark_range) ranges;
 

@@ -113,7 +113,7 @@ static void builder_deinit(struct plan_builder *b)
 static int add_unresolved(struct plan_builder *b)
 {
 	uint32_t n = b->choice->n_unresolved;
-	uint32_t n_unknown = b->model && b->plan.n_funcs ? b->model->n_unknown : 0;
+	uint32_t n_unknown = b->plan.n_funcs ? b->prog->n_unknown : 0;
 	b->unresolved = calloc((size_t)n + n_unknown + 1, sizeof(*b->unresolved));
 	if (!b->unresolved)
 		return -ENOMEM;
@@ -139,7 +139,7 @@ static int add_unresolved(struct plan_builder *b)
 			node->flags |= PUGMARK_NODE_UNTOLD;
 	}
 	for (uint32_t i = 0; i < n_unknown; i++) {
-		const struct pugmark_range *r = &b->model->unknown[i];
+		const struct pugmark_range *r = &b->prog->unknown[i];
 		b->unresolved[n + i] = (struct pugmark_plan_unresolved){
 			.addr = r->addr,
 			.node = PUGMARK_NONE,

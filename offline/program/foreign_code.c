@@ -2,6 +2,7 @@
 /* foreign_code.c: see foreign_code.h. */
 #include "offline/program/foreign_code.h"
 
+#include "offline/base/search.h"
 #include "offline/code/semantics.h"
 
 enum { MANY = 64, ONE_IN = 16 };
@@ -134,4 +135,13 @@ uint32_t foreign_code_find(const struct pugmark_model *m, bool *foreign)
 		return 0;
 	}
 	return found;
+}
+
+bool foreign_code_is_around(const struct pugmark_model *m, const bool *foreign,
+			    struct pugmark_range range)
+{
+	uint32_t behind = SEARCH_FIRST_NOT(0, m->n_funcs, i, m->funcs[i].addr < range.addr);
+	if (behind == m->n_funcs || !foreign[behind])
+		return false;
+	return range.end == m->funcs[behind].addr || (behind && foreign[behind - 1]);
 }

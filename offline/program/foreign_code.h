@@ -22,4 +22,9 @@
  * None where that would be all that there is. */
 uint32_t foreign_code_find(const struct pugmark_model *model, bool *foreign);
 
+/* Whether @range, which is in no function, lies between two functions of foreign code or right
+ * before one, as GHC's tables do: what would run there is foreign code as well. O(log n). */
+bool foreign_code_is_around(const struct pugmark_model *model, const bool *foreign,
+			    struct pugmark_range range);
+
 #endif

@@ -20,6 +20,7 @@ void program_free(struct program *program)
 	free(program->blocks);
 	free(program->opaque_calls);
 	free(program->succs);
+	free(program->unknown);
 	free(program->chances);
 	free(program);
 }

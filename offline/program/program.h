@@ -115,8 +115,11 @@ struct program {
 	struct prog_block *blocks;
 	struct prog_opaque_call *opaque_calls; /* by function */
 	uint32_t *succs;
+	/* What may be code though it is in no function (model.h), but for what is foreign code if
+	 * it is code. */
+	struct pugmark_range *unknown;
 	float *chances; /* of each of succs: that its block goes on there; or NULL: not kept */
-	uint32_t n_funcs, n_blocks, n_succs, n_opaque_calls;
+	uint32_t n_funcs, n_blocks, n_succs, n_opaque_calls, n_unknown;
 	bool patched; /* patches carry what they can */
 	/* Is told now and then what part of the choice for it is made, from 0 to 1, as far as can
 	 * be guessed; NULL: nobody asks. */

@@ -56,7 +56,7 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 		b->call = CALL_DIRECT;
 		b->callee = m->func_of[s->target];
 	} else if (s->via == PUGMARK_VIA_INDIRECT) {
-		b->flags |= PROG_INDIRECT | (model->n_unknown ? PROG_TO_UNKNOWN : 0);
+		b->flags |= PROG_INDIRECT | (m->p->n_unknown ? PROG_TO_UNKNOWN : 0);
 	} else if (s->via == PUGMARK_VIA_DIRECT && s->target == PUGMARK_NONE &&
 		   s->kind == PUGMARK_SITE_TAIL) {
 		b->flags |= PROG_STRAY;

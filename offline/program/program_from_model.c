@@ -492,6 +492,9 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	int err = room ? 0 : -ENOMEM;
 	if (!err) {
 		foreign_code_find(model, m.foreign);
+		err = maker_find_unknown(&m);
+	}
+	if (!err) {
 		maker_find_reads(&m);
 		m.p->base = model->text_addr;
 		m.p->patched = options && options->patchable;

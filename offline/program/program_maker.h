@@ -62,6 +62,8 @@ uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *b
 /* Adds what a function calls that is not modelled; where even that is not known, and in foreign
  * code, it may jump anywhere. */
 void maker_make_opaque(struct maker *m, uint32_t func);
+/* Finds what may be code though it is in no function. Returns 0 or -ENOMEM. */
+int maker_find_unknown(struct maker *m);
 /* Makes calls of functions that are not traced like those into another module; what is not traced
  * may call any function. Returns 0 or -ENOMEM. */
 int maker_settle_opaque(struct maker *m);

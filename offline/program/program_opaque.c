@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* program_opaque.c: functions of a program that are not modelled, or not traced: which of their
  * calls may be found in progress, and which of them come back into what is traced. */
+#include "offline/program/foreign_code.h"
 #include "offline/program/program_maker.h"
 
 #include <errno.h>
@@ -101,6 +102,19 @@ int program_settle_opaque(struct program *p)
 		block->flags |= PROG_TO_OPAQUE;
 	}
 	free(back);
+	return 0;
+}
+
+int maker_find_unknown(struct maker *m)
+{
+	const struct pugmark_model *model = m->model;
+	struct program *p = m->p;
+	p->unknown = calloc((size_t)model->n_unknown + 1, sizeof(*p->unknown));
+	if (!p->unknown)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->n_unknown; i++)
+		if (!foreign_code_is_around(model, m->foreign, model->unknown[i]))
+			p->unknown[p->n_unknown++] = model->unknown[i];
 	return 0;
 }
 

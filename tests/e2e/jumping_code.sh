@@ -5,7 +5,7 @@
 # enters the first of them by a jump, with its frame on the stack, of which its call frame information tells by an
 # expression for rsp; the last jumps back behind that. Such code is taken for another module's, which is
 # said: what it calls in C is entered from it, in order, and there is no gap. So it is where its functions are
-# exported by name; a table of stubs in the same program, which are exported and leave by jumps too, is traced.
+# exported by name, and where what lies between them could be code as well; a table of stubs in the same program, which are exported and leave by jumps too, is traced.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs cc
@@ -170,9 +170,11 @@ for mode in full casper; do
 	claim "and the same in mode $mode" cmp <(cut -d' ' -f2- dump) <(cut -d' ' -f2- dump.$mode)
 done
 
-# The same with each code exported, and a table of 80 stubs, which jump on through a slot.
+# The same with each code exported, words before it that read as instructions, data that leads to where code comes
+# back to, and a table of 80 stubs, which jump on through a slot.
 {
-	cat code.s
+	sed 's/\.quad 0x1e/.quad 0xc3c3c3c3c3c38950/' code.s
+	printf '\t.globl back\n\t.section .data.rel.ro,"aw"\n\t.quad back\n'
 	for ((i = 0; i < 80; i++)); do
 		printf '\t.globl code%d\n\t.type code%d, @function\n' $i $i
 	done
@@ -209,6 +211,7 @@ strip -o program named
 claim 'the codes and the stubs are exported' is "$(nm -D program | grep -c ' T \(code\|stub\)[0-9]')" 160
 run 0 record -o rec.exported -- ./program
 claim 'exported code is taken for foreign as well' grep -Eq 'note: .*: 82 functions have no call frame information' err
+claim 'what lies between is none that may be traced' eval '! grep -q "code of no known function" err'
 claim 'the program with it is not changed' is "$(cat out)" "$(./program)"
 run 0 verify rec.exported
 claim 'no gap with it' grep -q '^complete:' out
@@ -218,6 +221,11 @@ claim 'its callbacks are told, in order' cmp expected callbacks
 "$PUGMARK" dump --format ndjson rec.exported >dump
 claim 'a table of exported stubs is traced' is "$(grep -c '"function":"stub[0-9]' dump)" 300
 claim 'exported code is not' is "$(grep -c '"function":"code[0-9]' dump)" 0
+for mode in full casper; do
+	run 0 record -q -o rec.exported.$mode --mode $mode -- ./program
+	run 0 verify rec.exported.$mode
+	claim "no gap with it in mode $mode" grep -q '^complete:' out
+done
 # Functions in C that end by calling another one, without call frame information: they keep to its convention.
 {
 	echo '#include <stdio.h>'

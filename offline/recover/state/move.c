@@ -207,10 +207,10 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct pugmark
 	uint32_t callee = parser_function_at(p, target, &to);
 	f->foreign_target =
 		callee == PUGMARK_NONE || p->plans[to]->funcs[callee].entry == PUGMARK_NONE;
-	if (f->foreign_target) {
+	if (callee == PUGMARK_NONE)
 		tell_unknown_code(p, target);
+	if (f->foreign_target)
 		return;
-	}
 	bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
 	parser_emit_call(p, f->module, n, to, callee);
 	enter_callee(p, node, to, callee, known ? f->cfa - n->height : 0,
