@@ -16,6 +16,7 @@
  * kept for another's code) and the function has no labels whose address is data; else its targets
  * are open, and those labels are the guess. Rounds go over a function until nothing new is found: a
  * handler of an interpreter is known to be reached only when the first dispatch is resolved. */
+#include "offline/code/come_back.h"
 #include "offline/code/table_extent.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ struct resolver {
 	bool *crossed, *changed;
 	bool crosses; /* the jump at hand leads into a part that is not its function's yet */
 	VEC(uint64_t) targets; /* of the jump at hand */
-	VEC(uint64_t) order;   /* functions to resolve: blocks in the upper half, index */
+	VEC(uint64_t) order;   /* functions to resolve, as find_order() says */
+	struct come_back come_back;
 	uint8_t grade;
 	bool leaves;
 };
@@ -327,9 +329,21 @@ static int resolve_value(struct resolver *r, struct loc loc, struct place at, in
 	return n > 0;
 }
 
-/* Labels of the function whose address is data: what an open jump may go to, for all we know. */
+static bool is_come_back_to(const struct resolver *r)
+{
+	const struct pugmark_func *f = &r->b->funcs.at[r->func];
+	bool is = false;
+	for (uint32_t i = f->part; i < f->part + f->n_parts && !is; i++)
+		is = come_back_is_within(&r->come_back, r->b->parts.at[i].addr,
+					 r->b->parts.at[i].end);
+	return is;
+}
+
+/* Labels of the function whose address is data: what an open jump may go to, for all we know. One
+ * that such code comes back to is there for that. */
 static int guess_targets(struct resolver *r)
 {
+	const struct builder *b = r->b;
 	const struct cfg *flow = r->backslice->flow;
 	uint32_t cost = flow->blocks.n / 16;
 	r->targets.n = 0;
@@ -338,25 +352,11 @@ static int guess_targets(struct resolver *r)
 	r->entries_left -= cost;
 	for (uint32_t i = 1; i < flow->blocks.n; i++) {
 		uint64_t addr = flow->blocks.at[i].addr;
-		if (rankmap_has(&r->b->taken, addr - r->b->text_addr) && keep_target(r, addr))
+		if (rankmap_has(&b->taken, addr - b->text_addr) &&
+		    !come_back_is_within(&r->come_back, addr, addr + 1) && keep_target(r, addr))
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-/* Whether code without call frame information jumps into the middle of function @func, on whose
- * frame it then ran: so Haskell code comes back into the function by which the run-time system has
- * entered it. */
-static bool is_come_back_to(const struct builder *b, uint32_t func)
-{
-	for (uint32_t i = 0; i < b->crossings.n; i++) {
-		const struct cross_jump *jump = &b->crossings.at[i];
-		if (b->parts.at[jump->to].func == func &&
-		    b->parts.at[jump->from].fde == PUGMARK_NONE &&
-		    jump->target != b->parts.at[jump->to].addr)
-			return true;
-	}
-	return false;
 }
 
 /* Settles a jump that no table explains. If its target is a pointer, and the frame is gone at it or
@@ -372,7 +372,7 @@ static int settle_unknown(struct resolver *r)
 	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
 	bool no_cfi = b->funcs.at[r->func].flags & PUGMARK_FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == PUGMARK_CFA_UNKNOWN && no_cfi);
-	bool may_leave = !r->is_sum && (frame_gone || is_come_back_to(b, r->func));
+	bool may_leave = !r->is_sum && (frame_gone || is_come_back_to(r));
 	r->leaves = may_leave && r->targets.n;
 	r->grade = may_leave && !r->targets.n ? TABLE_TAIL : TABLE_OPEN;
 	return 0;
@@ -549,16 +549,19 @@ static int prepare(struct builder *b, struct resolver *r)
 	return backslice_begin(r->backslice, b);
 }
 
-/* Lists the functions that have something to resolve, the smallest first: an interpreter of
- * thousands of blocks may use up what is left of the budget, and no other function should lose by
- * that. */
+/* Lists the functions that have something to resolve, in the order in which they may use up the
+ * budget. Those without call frame information come last: there may be hundreds of thousands, of a
+ * compiler that makes no tables. Of the others the smallest come first: an interpreter of thousands
+ * of blocks may use up what is left, and no other function should lose by that. */
 static int find_order(struct resolver *r)
 {
 	const struct builder *b = r->b;
-	for (uint32_t i = 0; i < b->funcs.n; i++)
-		if (needs_resolving(b, &b->funcs.at[i]) &&
-		    !VEC_PUSH(&r->order, (uint64_t)b->funcs.at[i].n_blocks << 32 | i))
+	for (uint32_t i = 0; i < b->funcs.n; i++) {
+		const struct pugmark_func *f = &b->funcs.at[i];
+		uint64_t last = !!(f->flags & PUGMARK_FUNC_NO_CFI), blocks = f->n_blocks;
+		if (needs_resolving(b, f) && !VEC_PUSH(&r->order, last << 63 | blocks << 32 | i))
 			return -ENOMEM;
+	}
 	r->order.n = sort_unique(r->order.at, r->order.n);
 	return 0;
 }
@@ -576,6 +579,8 @@ int jumptable_resolve(struct builder *b, struct backslice *backslice, bool *cros
 	int err = prepare(b, &r);
 	if (!err)
 		err = find_order(&r);
+	if (!err)
+		err = come_back_find(b, &r.come_back);
 	for (uint32_t i = 0; i < r.order.n && !err; i++) {
 		r.func = (uint32_t)r.order.at[i];
 		err = resolve_function(&r, &flow);
@@ -584,6 +589,7 @@ int jumptable_resolve(struct builder *b, struct backslice *backslice, bool *cros
 		*changed |= b->tables.at[i].stale;
 	cfg_deinit(&flow);
 	VEC_FREE(&r.order);
+	come_back_deinit(&r.come_back);
 	VEC_FREE(&r.targets);
 	return err;
 }
