@@ -141,13 +141,15 @@ static int find_module(const struct trace_view *view, const struct pugmark_model
 	const struct pugmark_recording_module *modules = pugmark_recording_modules(view->rec, &n);
 	for (*out = 0; *out < n; ++*out) {
 		const struct pugmark_recording_module *m = &modules[*out];
-		if (m->build_id_len == model->build_id_len && m->text_addr == model->text_addr &&
-		    m->text_end == model->text_end &&
+		if (m->build_id_len && m->build_id_len == model->build_id_len &&
+		    m->text_addr == model->text_addr && m->text_end == model->text_end &&
 		    !memcmp(m->build_id, model->build_id, m->build_id_len))
 			return 0;
 	}
 	return pugmark_diag_set(diag, -ESTALE, view->dir, PUGMARK_NO_OFFSET,
-				"not a recording of %s", model->path);
+				model->build_id_len ? "not a recording of %s"
+						    : "%s has no build-id to find it by",
+				model->path);
 }
 
 static int show_with_counts(const struct request *request, const struct pugmark_model *model,

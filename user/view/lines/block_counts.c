@@ -194,13 +194,16 @@ int block_counts_open_model(const struct trace_view *view, uint32_t module, cons
 	int err = pugmark_model_open(path, &model, diag);
 	if (err)
 		return err;
-	bool same = model->build_id_len == m->build_id_len &&
+	bool has_id = model->build_id_len && m->build_id_len;
+	bool same = has_id && model->build_id_len == m->build_id_len &&
 		    !memcmp(model->build_id, m->build_id, m->build_id_len);
 	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, module);
 	if (!same || model->text_addr != plan->text_addr || model->text_end != plan->text_end) {
 		pugmark_model_free(model);
 		return pugmark_diag_set(diag, -ESTALE, path, PUGMARK_NO_OFFSET,
-					"not the file that was recorded");
+					has_id ? "not the file that was recorded"
+					       : "without a build-id nothing says whether "
+						 "this is the file that was recorded");
 	}
 	*out = model;
 	return 0;

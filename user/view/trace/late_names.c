@@ -56,7 +56,7 @@ int late_names_take(struct pugmark_trace *trace)
 		debuginfod_fetch(modules[m].path);
 		if (pugmark_model_open(modules[m].path, &model, &diag))
 			continue;
-		if (model->build_id_len == modules[m].build_id_len &&
+		if (model->build_id_len && model->build_id_len == modules[m].build_id_len &&
 		    !memcmp(model->build_id, modules[m].build_id, model->build_id_len))
 			err = name_module(trace, m, model);
 		pugmark_model_free(model);
