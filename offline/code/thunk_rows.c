@@ -36,12 +36,14 @@ static bool add_corrected(row_vec *rows, struct elf_cfa_row row, const struct th
 	if (!before || before->addr > thunk->addr || before->end < row.addr)
 		return VEC_PUSH(rows, row);
 	struct elf_cfa_row within = row, behind = row;
+	uint64_t off = thunk->off > row.addr ? thunk->off : row.addr;
 	within.cfa = behind.cfa = before->cfa;
 	if (within.cfa.reg == PUGMARK_CFA_SP)
 		within.cfa.offset += WORD;
-	within.end = row.end < thunk->off ? row.end : thunk->off;
+	within.end = row.end < off ? row.end : off;
 	behind.addr = within.end;
-	return VEC_PUSH(rows, within) && (behind.addr == row.end || VEC_PUSH(rows, behind));
+	return (within.addr == within.end || VEC_PUSH(rows, within)) &&
+	       (behind.addr == row.end || VEC_PUSH(rows, behind));
 }
 
 int thunk_rows_correct(struct builder *b)
