@@ -107,9 +107,10 @@ enum pugmark_edge_kind {
 	PUGMARK_EDGE_UNWIND, /* from a call to its landing pad */
 };
 
+/* A module has millions of them. */
 struct pugmark_edge {
-	uint32_t to; /* block, always of the same function */
-	uint32_t kind;
+	uint32_t to : 29;  /* block, always of the same function */
+	uint32_t kind : 3; /* enum pugmark_edge_kind */
 };
 
 enum pugmark_site_kind {

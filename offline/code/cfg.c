@@ -448,9 +448,13 @@ static void mark_leaders(struct builder *b)
 		b->leaders.bits[word] |= b->taken.bits[word] & b->starts.bits[word];
 }
 
+#define BLOCKS_MAX (1u << 29) /* of which an edge can tell one */
+
 static int append(struct builder *b, uint32_t func, const struct cfg *flow)
 {
 	uint32_t block = b->blocks.n, edge = b->edges.n, site = b->sites.n;
+	if (flow->blocks.n > BLOCKS_MAX - block)
+		return -EFBIG;
 	if (!VEC_RESERVE(&b->blocks, flow->blocks.n) || !VEC_RESERVE(&b->edges, flow->edges.n) ||
 	    !VEC_RESERVE(&b->sites, flow->sites.n))
 		return -ENOMEM;

@@ -167,6 +167,26 @@ static void give_back(void *ctx, const void *array)
 		}
 }
 
+/* The last parts of the plan that need the program, which is given back in between. */
+static int add_places(struct plan_builder *b)
+{
+	struct plan_pieces pieces;
+	int err = plan_pieces_make(b->prog, b->model, b->node_of, &b->plan, &pieces);
+	if (err)
+		return err;
+	err = add_unresolved(b);
+	if (b->spent && !err) {
+		program_free(*b->spent);
+		*b->spent = NULL;
+		b->prog = NULL;
+	}
+	if (!err)
+		err = plan_points_join(&pieces, b->model, &b->plan, &b->points);
+	plan_pieces_deinit(&pieces);
+	b->plan.points = b->points;
+	return err;
+}
+
 /* The finished plan, in one mapping of its own, checked like one read from a file. What is not part
  * of it is given back before that: in a large program each of the two takes hundreds of
  * megabytes. */
@@ -184,18 +204,9 @@ static int finish(struct plan_builder *b, struct pugmark_plan **out)
 	conflict_deinit(&b->ch);
 	free(b->table);
 	b->table = NULL;
-	int err = plan_points(b->prog, b->model, b->node_of, p, &b->points);
+	int err = add_places(b);
 	if (err)
 		return err;
-	p->points = b->points;
-	err = add_unresolved(b);
-	if (err)
-		return err;
-	if (b->spent) {
-		program_free(*b->spent);
-		*b->spent = NULL;
-		b->prog = NULL;
-	}
 	size_t len = plan_encoded_bytes(p);
 	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct pugmark_plan *plan = calloc(1, sizeof(*plan));

@@ -28,8 +28,14 @@ struct pieces {
 	uint32_t *last_of;   /* per block that nothing can follow: the node that was last */
 	struct piece *at;    /* NULL: they are counted */
 	uint32_t n, *bucket; /* where the next piece of each goes, or how many it has */
-	struct pugmark_plan_point *points;
-	uint32_t n_points, cap_points;
+};
+
+/* Points that are being made of pieces. */
+struct points {
+	const struct pugmark_model *model;
+	uint64_t text_addr;
+	struct pugmark_plan_point *at;
+	uint32_t n, cap;
 	bool failed;
 };
 
@@ -161,59 +167,6 @@ static int by_off(const void *a, const void *b)
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
-static void add_point(struct pieces *p, uint64_t addr, uint32_t next, uint32_t func, int32_t cfa)
-{
-	uint64_t off = addr - p->plan->text_addr;
-	struct pugmark_plan_point *last = p->n_points ? &p->points[p->n_points - 1] : NULL;
-	if (off > UINT32_MAX ||
-	    (last && last->next == next && last->func == func && last->cfa == cfa))
-		return;
-	if (p->n_points == p->cap_points) {
-		uint32_t cap = p->cap_points ? 2 * p->cap_points : 1024;
-		struct pugmark_plan_point *more = realloc(p->points, cap * sizeof(*more));
-		p->failed |= !more;
-		if (!more)
-			return;
-		p->points = more;
-		p->cap_points = cap;
-	}
-	p->points[p->n_points++] = (struct pugmark_plan_point){off, next, func, cfa};
-}
-
-/* Adds the points of one piece: one for each change of where its frame lies. */
-static void add_points(struct pieces *p, const struct piece *at, uint64_t end)
-{
-	uint64_t addr = p->plan->text_addr + at->off, next = end;
-	while (addr < end && !p->failed) {
-		struct pugmark_cfa cfa = {.reg = PUGMARK_CFA_UNKNOWN};
-		if (p->model)
-			cfa = pugmark_model_cfa_from(p->model, addr, &next);
-		bool small = cfa.offset > INT32_MIN / 4 && cfa.offset < INT32_MAX / 4;
-		add_point(p, addr, at->next, at->func,
-			  small ? PUGMARK_POINT_CFA(cfa.reg, cfa.offset)
-				: PUGMARK_POINT_CFA(PUGMARK_CFA_UNKNOWN, 0));
-		addr = next;
-	}
-}
-
-/* Joins the pieces, in order, to points; what lies between pieces is in no function. */
-static void join(struct pieces *p)
-{
-	for (uint32_t i = 0; i < p->n; i++) {
-		const struct piece *at = &p->at[i];
-		if (i && at[-1].off == at->off)
-			continue; /* code of several functions: of the first */
-		uint32_t k = i + 1;
-		while (k < p->n && p->at[k].off == at->off)
-			k++;
-		uint32_t follows = k < p->n ? p->at[k].off : UINT32_MAX;
-		uint32_t end = at->end < follows ? at->end : follows;
-		add_points(p, at, p->plan->text_addr + end);
-		if (end < follows)
-			add_point(p, p->plan->text_addr + end, PUGMARK_NONE, PUGMARK_NONE, 0);
-	}
-}
-
 static void add_blocks(struct pieces *p)
 {
 	for (uint32_t b = 0; b < p->prog->n_blocks; b++)
@@ -222,7 +175,16 @@ static void add_blocks(struct pieces *p)
 			add_block(p, b);
 }
 
-/* Counts the pieces of each bucket, then makes them where they belong; false: memory is out. */
+static bool in_order(const struct piece *at, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		if (by_off(&at[i - 1], &at[i]) > 0)
+			return false;
+	return true;
+}
+
+/* Counts the pieces of each bucket, then makes them where they belong; false: memory is out. They
+ * seldom have to be sorted: compilers lay blocks out in the order in which functions have them. */
 static bool make_pieces(struct pieces *p)
 {
 	add_blocks(p);
@@ -236,13 +198,14 @@ static bool make_pieces(struct pieces *p)
 		return false;
 	add_blocks(p);
 	for (uint32_t i = 0, from = 0; i < N_BUCKETS; from = p->bucket[i++])
-		if (p->bucket[i] > from)
+		if (!in_order(p->at + from, p->bucket[i] - from))
 			qsort(p->at + from, p->bucket[i] - from, sizeof(*p->at), by_off);
 	return true;
 }
 
-int plan_points(const struct program *program, const struct pugmark_model *model,
-		const uint32_t *node_of, struct pugmark_plan *plan, struct pugmark_plan_point **out)
+int plan_pieces_make(const struct program *program, const struct pugmark_model *model,
+		     const uint32_t *node_of, const struct pugmark_plan *plan,
+		     struct plan_pieces *out)
 {
 	struct pieces p = {.prog = program, .model = model, .node_of = node_of, .plan = plan};
 	p.next_of = malloc((program->n_blocks + 1) * sizeof(*p.next_of));
@@ -259,15 +222,74 @@ int plan_points(const struct program *program, const struct pugmark_model *model
 	free(p.next_of);
 	free(p.last_of);
 	free(p.bucket);
-	if (room)
-		join(&p);
-	int err = room && !p.failed ? 0 : -ENOMEM;
-	free(p.at);
-	if (err) {
-		free(p.points);
-		return err;
+	if (!room)
+		return -ENOMEM;
+	*out = (struct plan_pieces){p.at, p.n};
+	return 0;
+}
+
+void plan_pieces_deinit(struct plan_pieces *pieces)
+{
+	free(pieces->at);
+	*pieces = (struct plan_pieces){0};
+}
+
+static void add_point(struct points *p, uint64_t addr, uint32_t next, uint32_t func, int32_t cfa)
+{
+	uint64_t off = addr - p->text_addr;
+	struct pugmark_plan_point *last = p->n ? &p->at[p->n - 1] : NULL;
+	if (off > UINT32_MAX ||
+	    (last && last->next == next && last->func == func && last->cfa == cfa))
+		return;
+	if (p->n == p->cap) {
+		uint32_t cap = p->cap ? 2 * p->cap : 1024;
+		struct pugmark_plan_point *more = realloc(p->at, cap * sizeof(*more));
+		p->failed |= !more;
+		if (!more)
+			return;
+		p->at = more;
+		p->cap = cap;
 	}
-	plan->n_points = p.n_points;
-	*out = p.points;
+	p->at[p->n++] = (struct pugmark_plan_point){off, next, func, cfa};
+}
+
+/* Adds the points of one piece: one for each change of where its frame lies. */
+static void add_points(struct points *p, const struct piece *at, uint64_t end)
+{
+	uint64_t addr = p->text_addr + at->off, next = end;
+	while (addr < end && !p->failed) {
+		struct pugmark_cfa cfa = {.reg = PUGMARK_CFA_UNKNOWN};
+		if (p->model)
+			cfa = pugmark_model_cfa_from(p->model, addr, &next);
+		bool small = cfa.offset > INT32_MIN / 4 && cfa.offset < INT32_MAX / 4;
+		add_point(p, addr, at->next, at->func,
+			  small ? PUGMARK_POINT_CFA(cfa.reg, cfa.offset)
+				: PUGMARK_POINT_CFA(PUGMARK_CFA_UNKNOWN, 0));
+		addr = next;
+	}
+}
+
+/* What lies between pieces is in no function. */
+int plan_points_join(const struct plan_pieces *pieces, const struct pugmark_model *model,
+		     struct pugmark_plan *plan, struct pugmark_plan_point **out)
+{
+	struct points p = {.model = model, .text_addr = plan->text_addr};
+	const struct piece *at = pieces->at, *end_of_all = at + pieces->n;
+	for (const struct piece *next; at < end_of_all; at = next) {
+		next = at + 1; /* code of several functions: of the first */
+		while (next < end_of_all && next->off == at->off)
+			next++;
+		uint32_t follows = next < end_of_all ? next->off : UINT32_MAX;
+		uint32_t end = at->end < follows ? at->end : follows;
+		add_points(&p, at, p.text_addr + end);
+		if (end < follows)
+			add_point(&p, p.text_addr + end, PUGMARK_NONE, PUGMARK_NONE, 0);
+	}
+	if (p.failed) {
+		free(p.at);
+		return -ENOMEM;
+	}
+	plan->n_points = p.n;
+	*out = p.at;
 	return 0;
 }

@@ -21,7 +21,8 @@
 
 struct estimator {
 	struct program *p;
-	uint32_t *rpo; /* blocks of one function, in reverse postorder */
+	const float *branch_odds; /* per block, or NULL */
+	uint32_t *rpo;		  /* blocks of one function, in reverse postorder */
 	uint32_t n;
 	uint32_t *position; /* per block: place in rpo */
 	uint8_t *state;
@@ -87,11 +88,10 @@ static void look_ahead(const struct estimator *e, uint32_t to, bool *calls, bool
 }
 
 /* How likely the way to @to[1] is beside that to @to[0]: log of the odds. */
-static float taken_odds(const struct estimator *e, const struct prog_block *block,
-			const uint32_t *to)
+static float taken_odds(const struct estimator *e, uint32_t block, const uint32_t *to)
 {
 	bool calls[2], returns[2];
-	float odds = block->odds;
+	float odds = e->branch_odds ? e->branch_odds[block] : 0;
 	for (int i = 0; i < 2; i++)
 		look_ahead(e, to[i], &calls[i], &returns[i]);
 	if (calls[0] != calls[1])
@@ -114,7 +114,7 @@ static void send_on(struct estimator *e, uint32_t b, float flow)
 	}
 	float taken = 1, sum = 0;
 	if (block->flags & PROG_BRANCH && !(loops && leaves))
-		taken = expf(taken_odds(e, block, to));
+		taken = expf(taken_odds(e, b, to));
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < block->n_succ; i++) {
 			bool back = e->position[to[i]] <= e->position[b];
@@ -192,9 +192,9 @@ static int estimate_activations(struct program *p)
 	return err;
 }
 
-int program_estimate(struct program *p)
+int program_estimate(struct program *p, const float *odds)
 {
-	struct estimator e = {.p = p};
+	struct estimator e = {.p = p, .branch_odds = odds};
 	e.rpo = calloc(p->n_blocks + 1, sizeof(uint32_t));
 	e.position = calloc(p->n_blocks + 1, sizeof(uint32_t));
 	e.state = calloc(p->n_blocks + 1, 1);

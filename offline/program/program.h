@@ -59,18 +59,18 @@ struct prog_probe {
 struct prog_block {
 	uint64_t addr; /* of its first instruction; of its jump where it is virtual */
 	uint32_t func;
-	uint32_t succ, n_succ; /* run in program->succs, in the order of the model's edges */
+	uint32_t succ; /* run in program->succs, in the order of the model's edges */
+	uint32_t n_succ : 28;
+	uint32_t call_len : 4; /* bytes: it returns to so much behind its call */
 	uint32_t callee;       /* CALL_DIRECT: function index */
-	int32_t height;	   /* CFA minus the callee's CFA; PUGMARK_HEIGHT_UNKNOWN; 0 for a tail */
-	uint32_t call_off; /* where the call or tail jump is: bytes from addr on */
-	uint32_t origin;   /* block of the model, or PUGMARK_NONE */
-	uint32_t site;	   /* site of the model that is the block's call, or PUGMARK_NONE */
-	uint32_t flags;	   /* enum prog_block_flag */
-	uint8_t call_len;  /* bytes: it returns to so much behind its call */
-	uint8_t call;	   /* enum prog_call */
-	uint8_t reads;	   /* enum pugmark_plan_reads: PROG_READ, PROG_READ_CALL */
-	float freq;	   /* expected executions in a run */
-	float odds; /* PROG_BRANCH: log of taken over not taken, as its instructions suggest */
+	int32_t height;	     /* CFA minus the callee's CFA; PUGMARK_HEIGHT_UNKNOWN; 0 for a tail */
+	uint32_t call_off;   /* where the call or tail jump is: bytes from addr on */
+	uint32_t origin;     /* block of the model, or PUGMARK_NONE */
+	uint32_t site;	     /* site of the model that is the block's call, or PUGMARK_NONE */
+	uint32_t flags : 22; /* enum prog_block_flag */
+	uint32_t call : 2;   /* enum prog_call */
+	uint32_t reads : 8;  /* enum pugmark_plan_reads: PROG_READ, PROG_READ_CALL */
+	float freq;	     /* expected executions in a run */
 	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
 };
@@ -170,8 +170,9 @@ void program_mark_entered_tails(struct program *program);
 
 /* Fills chances, and freq of blocks (per activation) and functions from the flow graph: loops go
  * round about eight times (LOOP_BACK of freq_static.c: 1 / (1 - 0.88)), branches halve, ways that
- * end in a call that never returns are rare. */
-int program_estimate(struct program *program);
+ * end in a call that never returns are rare. @odds: per block with PROG_BRANCH the log of taken
+ * over not taken, as its instructions suggest; or NULL: nothing is known. 0 or -ENOMEM. */
+int program_estimate(struct program *program, const float *odds);
 /* Replaces the estimate where a recording has counted: @counts as in program_options. After
  * program_estimate(). Returns 0 or -ENOMEM. */
 int program_measure(struct program *program, const uint64_t *counts);
@@ -205,7 +206,7 @@ static inline bool prog_way_shows(const struct prog_block *b)
 	return b->n_succ > 1 && (b->flags & PROG_BRANCH || prog_jump_read(b));
 }
 
-_Static_assert(sizeof(struct prog_block) == 72, "millions of them: mind their size");
+_Static_assert(sizeof(struct prog_block) == 64, "millions of them: mind their size");
 
 static inline const uint32_t *prog_succs(const struct program *program, uint32_t block)
 {

@@ -14,12 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCKS_MAX (1u << 28) /* so many successors of one can be counted */
+
 static struct prog_block *add_block(struct maker *m, struct prog_block block)
 {
 	struct program *p = m->p;
 	if (p->n_blocks == m->cap_blocks) {
 		uint32_t cap = m->cap_blocks ? 2 * m->cap_blocks : 1024;
-		struct prog_block *blocks = realloc(p->blocks, cap * sizeof(*blocks));
+		struct prog_block *blocks =
+			cap <= BLOCKS_MAX ? realloc(p->blocks, cap * sizeof(*blocks)) : NULL;
 		if (!blocks) {
 			m->failed = true;
 			return &p->blocks[p->n_blocks - 1];
@@ -315,10 +318,8 @@ static void connect_branch(struct maker *m, uint32_t func, uint32_t index, uint3
 		add_succ(m, b, fall);
 	if (taken != PUGMARK_NONE && taken != fall)
 		add_succ(m, b, taken);
-	if (b->n_succ == 2 && last->kind == PUGMARK_INSN_JCC) {
+	if (b->n_succ == 2 && last->kind == PUGMARK_INSN_JCC)
 		b->flags |= PROG_BRANCH;
-		b->odds = branch_odds(m->model, block, m->p->blocks[taken].addr);
-	}
 }
 
 /* Adds @to to what follows @b, which stands for the end of @from, unless it is there. Both are
@@ -475,6 +476,24 @@ static int mark_reached(struct maker *m)
 	return 0;
 }
 
+/* How often each block is likely to run, and each way be taken. */
+static int estimate(struct maker *m)
+{
+	struct program *p = m->p;
+	float *odds = calloc(p->n_blocks + 1, sizeof(*odds));
+	if (!odds)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		const struct prog_block *block = &p->blocks[b];
+		if (block->flags & PROG_BRANCH)
+			odds[b] = branch_odds(m->model, &m->model->blocks[block->origin],
+					      p->blocks[prog_succs(p, b)[1]].addr);
+	}
+	int err = program_estimate(p, odds);
+	free(odds);
+	return err;
+}
+
 int program_from_model(const struct pugmark_model *model, const struct program_options *options,
 		       struct program **out)
 {
@@ -509,7 +528,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		err = maker_settle_opaque(&m);
 	if (!err) {
 		program_mark_entered_tails(m.p);
-		err = program_estimate(m.p);
+		err = estimate(&m);
 		if (!err && options->counts)
 			err = program_measure(m.p, options->counts);
 		free(m.p->chances); /* who measures was the last to need them */

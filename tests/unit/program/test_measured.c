@@ -105,7 +105,7 @@ static struct errors count_some(double chance)
 		walk(&g);
 		for (uint32_t b = 0; b < BLOCKS; b++)
 			counts[b] = !b || rand() < chance * RAND_MAX ? g.ran[b] : UINT64_MAX;
-		assert_int_equal(program_estimate(&g.program), 0);
+		assert_int_equal(program_estimate(&g.program, NULL), 0);
 		e.estimated += off(&g, counts, &e.all);
 		assert_int_equal(program_measure(&g.program, counts), 0);
 		e.measured += off(&g, counts, &unused);
@@ -166,7 +166,7 @@ static void one_block_not_counted(void **state)
 		counts[b] = UINT64_MAX;
 		if (is_bypassed(&g, b))
 			continue;
-		assert_int_equal(program_estimate(&g.program), 0);
+		assert_int_equal(program_estimate(&g.program, NULL), 0);
 		assert_int_equal(program_measure(&g.program, counts), 0);
 		double was = (double)g.ran[b] / ACTIVATIONS;
 		tried++;
@@ -197,7 +197,7 @@ static void measure_row(struct graph *g, uint32_t n, const uint32_t (*succs)[2],
 		.n_blocks = n,
 		.n_succs = 2 * n,
 	};
-	assert_int_equal(program_estimate(&g->program), 0);
+	assert_int_equal(program_estimate(&g->program, NULL), 0);
 	assert_int_equal(program_measure(&g->program, counts), 0);
 	free(g->program.chances);
 }
