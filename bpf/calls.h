@@ -82,6 +82,8 @@ static __always_inline enum call_where find_in_shared(struct capture_state *cs, 
 {
 	__u64 off = r->ip - call_code;
 
+	if (off < call_zones.post)
+		return CALL_ELSEWHERE;
 	if (off >= call_zones.sigreturn) {
 		r->ip = call_restore;
 		return CALL_BEFORE_HIDDEN;

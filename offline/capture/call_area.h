@@ -3,7 +3,7 @@
  * kernel's: user/values/calls writes it, the process fills it, bpf/calls.h and the recorder read
  * it.
  *
- *   0            what all stubs share (call_code.c), and words for it
+ *   0            what all stubs share (call_code.c), and words for it; call frame information
  *   CALL_STUBS   a stub for each patched `syscall` instruction, then of each a struct call_kind,
  *                then of each a struct call_jump
  *   local page   not shared: a struct call_local; a child of fork() has zeros there
@@ -109,9 +109,10 @@ enum call_kind_flags { CALL_WRITES_STRING = 1 };
  * the result stands below from `joined` on. From `packed` on rcx is as a note has it. From
  * `reserved` on there is a note, from `saved` on r11 is its address and it has all registers, from
  * `told` on it is whole, and rcx as above; from `unpacked` on other registers are as they will be,
- * and at `back` rcx is where it goes. At `sigreturn` what rt_sigreturn()'s site leads to begins. */
+ * and at `back` rcx is where it goes. From `full` on rcx is as a note has it. At `sigreturn` what
+ * rt_sigreturn()'s site leads to begins. What lies before `post` no call comes by. */
 struct call_zones {
-	__u32 post, shifted, joined, packed, reserved, saved, told, unpacked, back, sigreturn;
+	__u32 post, shifted, joined, packed, reserved, saved, told, unpacked, back, full, sigreturn;
 };
 
 static inline __u64 call_lane_of(__u64 thread_pointer)

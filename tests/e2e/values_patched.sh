@@ -267,34 +267,6 @@ if ${CC:-cc} -static -o still still.c 2>err; then
 	run 5 record --level values --carrier patch -o static -- ./still
 	claim 'of a static program that is told' grep -q "the kernel's hooks" err
 fi
-cat >cancels.c <<'C'
-#include <pthread.h>
-#include <unistd.h>
-static void clean(void *done)
-{
-	*(int *)done = 6;
-}
-static void *work(void *done)
-{
-	pthread_cleanup_push(clean, done);
-	pause();
-	pthread_cleanup_pop(0);
-	return NULL;
-}
-int main(void)
-{
-	int done = 0;
-	pthread_t thread;
-	pthread_create(&thread, NULL, work, &done);
-	usleep(20000);
-	pthread_cancel(thread);
-	pthread_join(thread, NULL);
-	return done;
-}
-C
-${CC:-cc} -fexceptions -pthread -o cancels cancels.c
-run 6 record --level values --carrier patch -o cancelled -- ./cancels
-claim 'so is what a program needs whose threads are cancelled' grep -q 'pthread_cancel' err
 cat >libgone.c <<'C'
 #define _GNU_SOURCE
 #include <linux/futex.h>

@@ -3,6 +3,7 @@
 #include "user/values/calls/call_finding.h"
 
 #include "user/file/maps_lines.h"
+#include "user/values/calls/call_frames.h"
 #include "user/values/calls/call_memory.h"
 
 #include <errno.h>
@@ -139,9 +140,10 @@ int call_finding_sites(struct call_patches *p, const struct tracee *t, const cha
 		err = -EBUSY;
 	}
 	/* A thread that is cancelled is unwound from where its signal has found it, with the
-	 * destructors and cleanups of its frames; of a stub no unwinder has any. */
-	if (!err && imports(t->pid, &codes, "pthread_cancel")) {
-		*why = "it may end threads by pthread_cancel()";
+	 * destructors and cleanups of its frames. */
+	if (!err && !call_frames_find(p, t) && imports(t->pid, &codes, "pthread_cancel")) {
+		*why = "it may end threads by pthread_cancel(), and its C library asks nobody "
+		       "for the frames of code that is no library's";
 		err = -EPERM;
 	}
 	if (!err && imports(t->pid, &codes, "mlockall")) {

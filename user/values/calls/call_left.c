@@ -51,6 +51,8 @@ int call_left_read(const struct tracee *t, struct call_patches *p)
 		memcpy(&bytes, code + at->stub_bytes, sizeof(bytes));
 		memcpy(&recorder, code + at->recorder, sizeof(recorder));
 		memcpy(&p->lanes, code + at->lanes, sizeof(p->lanes));
+		memcpy(&p->find_at, code + at->find_at, sizeof(p->find_at));
+		memcpy(&p->find_was, code + at->find_next, sizeof(p->find_was));
 		p->n = (uint32_t)((bytes - CALL_STUBS) >> CALL_STUB_SHIFT);
 		if (bytes < CALL_STUBS || p->n > CALL_STUBS_MOST ||
 		    call_stubs_bytes(p) != p->code_end - p->code)

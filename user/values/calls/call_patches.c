@@ -8,6 +8,7 @@
 #include "user/proc/status_number.h"
 #include "user/values/calls/call_code.h"
 #include "user/values/calls/call_finding.h"
+#include "user/values/calls/call_frames.h"
 #include "user/values/calls/call_jumps.h"
 #include "user/values/calls/call_left.h"
 #include "user/values/calls/call_memory.h"
@@ -103,7 +104,9 @@ static int place(const struct call_patches *p, const struct tracee *t, const pid
 		call_memory_unmap(p, t);
 		return err;
 	}
-	err = call_threads_move(p, tids, n, was);
+	err = call_frames_lead(p, t);
+	if (!err)
+		err = call_threads_move(p, tids, n, was);
 	if (!err) {
 		*why = "its code cannot be written to";
 		err = call_jumps_write(p, t);
@@ -112,7 +115,7 @@ static int place(const struct call_patches *p, const struct tracee *t, const pid
 		return 0;
 	int jumps = call_jumps_undo(p, t);
 	int away = call_threads_put_back(p, tids, n, was);
-	if (!jumps && !away) {
+	if (!jumps && !away && !call_frames_unlead(p, t)) {
 		call_memory_unmap(p, t);
 	} else { /* somebody may come there: calls are made, and not noted */
 		const struct call_local local = {.armed = CALL_NOT_ARMED};
@@ -192,6 +195,8 @@ int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *ti
 		err = call_jumps_remove(p, &t);
 	if (!err)
 		err = call_threads_leave(p, &t, tids, n);
+	if (!err)
+		err = call_frames_unlead(p, &t);
 	if (!err && is_filtered(pid))
 		err = -EPERM;
 	if (!err)

@@ -3,6 +3,7 @@
 #include "user/values/calls/call_stubs.h"
 
 #include "user/values/calls/call_code.h"
+#include "user/values/calls/call_frames.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -162,11 +163,14 @@ uint8_t *call_stubs_make(struct call_patches *p)
 {
 	const struct call_code_places *at = &call_code_places;
 	const size_t len = (size_t)(call_code_end - call_code);
-	uint8_t *code = len <= CALL_STUBS ? calloc(1, call_stubs_bytes(p)) : NULL;
+	const uint32_t frames = (uint32_t)(len + 7) & ~7u;
+	uint8_t *code =
+		frames + CALL_FRAMES_BYTES <= CALL_STUBS ? calloc(1, call_stubs_bytes(p)) : NULL;
 
 	if (!code)
 		return NULL;
 	memcpy(code, call_code, len);
+	call_frames_put(code, frames);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct fast_call *fast = call_stubs_fast(&p->sites[i]);
 		struct call_kind kind = fast ? fast->kind : (struct call_kind){.nr = UINT16_MAX};
@@ -189,5 +193,8 @@ uint8_t *call_stubs_make(struct call_patches *p)
 	put_word(code, at->stub_bytes, call_stubs_kinds(p));
 	put_word(code, at->clocks, p->clocks);
 	put_word(code, at->recorder, (uint64_t)getpid());
+	put_word(code, at->frames, p->code + frames);
+	put_word(code, at->find_next, p->find_was);
+	put_word(code, at->find_at, p->find_at);
 	return code;
 }
