@@ -93,6 +93,32 @@ returned=$(awk '$1 == "main.short" { print $2 }' plain) # those of main.exit nev
 claim 'those that return do so to runtime.goexit' \
 	[ "$(grep -c " enter program $bottom context\$" 0)" -ge "$returned" ]
 
+# What runtime.goexit calls may be a function that is called from outside as well: its address is taken here.
+mkdir taken
+cat >taken/taken_amd64.s <<'S'
+#include "textflag.h"
+DATA ·taken(SB)/8, $runtime·goexit1(SB)
+GLOBL ·taken(SB), NOPTR|RODATA, $8
+S
+cat >taken/main.go <<'GO'
+package main
+
+var taken uintptr
+
+func main() {
+	done := make(chan uintptr)
+	for i := 0; i < 50; i++ {
+		go func() { done <- taken }()
+		<-done
+	}
+}
+GO
+(cd taken && GOCACHE=$dir/built GO111MODULE=off go build -o ../takes .) 2>err
+claim 'a program that takes the address is built' [ -x takes ]
+rm -rf rec
+claim 'mode full of it: recorded' eval '"$PUGMARK" record -q --mode full --ring 64 -o rec -- ./takes >out 2>err'
+claim 'mode full of it: complete' "$PUGMARK" verify rec
+
 # Where they have to wait for processors, they are preempted in the midst of what they do, and their stacks
 # move meanwhile.
 for _ in 1 2; do

@@ -65,7 +65,8 @@ static const uint16_t stronger_than[N_CAUSES] = {
 	/* The innermost call that the stack shows is of another line of execution, or frames inside
 	 * of it can have been left in no other way. */
 	[CAUSE_PUT_ASIDE] = ONE(CALLBACK) | ONE(OUTSIDE) | ONE(MOVED),
-	[CAUSE_BOTTOM] = ONE(MOVED),
+	/* The function that the first one has returned to leads to it by a call of ours. */
+	[CAUSE_BOTTOM] = ONE(OUTSIDE) | ONE(MOVED),
 	[CAUSE_PROGRAM] = ONE(MOVED),
 	/* That stacks may have moved is a reason only where there is no other. */
 	[CAUSE_UNWINDING] = ONE(MOVED),
