@@ -44,9 +44,15 @@ enum pugmark_event_flag {
 /* A word of a snapshot that is not known. Far from the stack pointer all words are, except
  * addresses (docs/recording-format.md). A word whose value is 1 reads as 0. */
 #define PUGMARK_EVENT_STACK_UNKNOWN 1
-/* Nothing is mapped below: a lower word is no address, and reads as 0 in a snapshot. What lies
- * where a return address would, when a program begins, is such a word (argc). */
+/* Nothing is mapped below 4096 or from 2^56 on: such a word is no address, and reads as 0 in a
+ * snapshot. One may lie where the first function of a stack has its return address: argc, or a
+ * number that whoever made the stack has put there. */
 #define PUGMARK_EVENT_ADDRESS_LOWEST 4096
+#define PUGMARK_EVENT_ADDRESS_BITS 56
+static inline bool pugmark_event_is_address(uint64_t word)
+{
+	return word >= PUGMARK_EVENT_ADDRESS_LOWEST && !(word >> PUGMARK_EVENT_ADDRESS_BITS);
+}
 /* Stands in place of uc_link (which is 0) in a frame that the kernel made for a handler, if call
  * frame information leads from the event's frame through it: that handler is running. */
 #define PUGMARK_EVENT_STACK_HANDLER 0x6e75722072646e68

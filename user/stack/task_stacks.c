@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-	ADDRESS_BITS = 56,
 	STACK_MOST = 1 << 30, /* bytes: so far above a word a frame that it points to may be */
 };
 
@@ -125,14 +124,13 @@ int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **wo
  * program. */
 static bool is_data(const struct snapshot *s, uint64_t addr, uint64_t word)
 {
-	bool low = word < PUGMARK_EVENT_ADDRESS_LOWEST, no_address = word >> ADDRESS_BITS;
 	bool below = word >= s->addr && word <= addr;
 	bool heap = word - s->heap < s->heap_end - s->heap &&
 		    s->addr - s->heap >= s->heap_end - s->heap; /* or the stack is there */
 	bool args =
 		word - s->args < s->args_end - s->args || addr - s->args < s->args_end - s->args;
 
-	return (low || no_address || below || heap || args) &&
+	return (!pugmark_event_is_address(word) || below || heap || args) &&
 	       word != PUGMARK_EVENT_STACK_UNKNOWN && word != PUGMARK_EVENT_STACK_HANDLER;
 }
 

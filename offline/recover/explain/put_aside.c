@@ -77,7 +77,7 @@ static uint32_t next_cut(const struct parser *p, uint32_t n)
 static inline bool may_be_inside(const struct context *c, const struct lookahead *la)
 {
 	uint64_t cfa = pugmark_event_cfa(la->e), word;
-	if (!c->around_cfa || c->around_ret < PUGMARK_EVENT_ADDRESS_LOWEST)
+	if (!c->around_cfa || !pugmark_event_is_address(c->around_ret))
 		return true;
 	if (cfa == c->around_cfa)
 		return c->around_jumps && pugmark_event_ret(la->e) == c->around_ret;

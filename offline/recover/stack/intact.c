@@ -20,9 +20,8 @@ bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event
 		      uint64_t ret)
 {
 	uint64_t word;
-	/* A small number is not kept, and proves nothing: argc lies where the first function of a
-	 * program would have its return address. */
-	if (!cfa || ret < PUGMARK_EVENT_ADDRESS_LOWEST || !stack_reaches(e, cfa - 8))
+	/* What is no address is not kept, and proves nothing. */
+	if (!cfa || !pugmark_event_is_address(ret) || !stack_reaches(e, cfa - 8))
 		return true;
 	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_kept(p, e, ret);
 }
