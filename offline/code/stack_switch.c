@@ -57,8 +57,15 @@ static bool loads_elsewhere(const uint8_t *bytes, uint8_t len_bytes)
 	return bytes[0] & 1 || !own;
 }
 
-/* Whether it copies rsp to memory, or to a register that holds no frame pointer. */
-static bool keeps_stack(const uint8_t *bytes, uint8_t len_bytes)
+bool stack_switch_may_take(const uint8_t *bytes, uint8_t len_bytes)
+{
+	uint8_t from = (uint8_t)((bytes[2] >> 3 & 7) | (bytes[0] & 4) << 1);
+	return loads_elsewhere(bytes, len_bytes) ||
+	       (stack_switch_may_load(bytes, len_bytes) &&
+		(bytes[1] == 0x87 || (bytes[1] == 0x89 && ARGUMENTS >> from & 1)));
+}
+
+bool stack_switch_may_keep(const uint8_t *bytes, uint8_t len_bytes)
 {
 	if (len_bytes == 1)
 		return bytes[0] == 0x54; /* push */
@@ -84,7 +91,8 @@ static bool makes_label(struct builder *b, uint32_t func, bool *keeps)
 				addr && in_text(b, addr) ? builder_part_at(b, addr) : PUGMARK_NONE;
 			label = to != PUGMARK_NONE && b->parts.at[to].func == func &&
 				addr != f->addr;
-			*keeps |= keeps_stack(builder_insn_bytes(b, i), b->insns.at[i].len);
+			*keeps |=
+				stack_switch_may_keep(builder_insn_bytes(b, i), b->insns.at[i].len);
 		}
 	}
 	return label;
@@ -102,6 +110,20 @@ static bool names_label_of_another(struct builder *b, uint32_t func, uint32_t fi
 			return true;
 	}
 	return false;
+}
+
+bool stack_switch_comes_back(struct builder *b, uint32_t first, uint32_t label)
+{
+	bool names = false, keeps = false, loads = false;
+	if (label <= first || !insn_leaves(&b->insns.at[label - 1]))
+		return false;
+	for (uint32_t i = first; i < label; i++) {
+		const uint8_t *bytes = builder_insn_bytes(b, i);
+		names |= receivers_pointer_made(b, i) == insn_addr(b, label);
+		keeps |= stack_switch_may_keep(bytes, b->insns.at[i].len);
+		loads |= stack_switch_may_load(bytes, b->insns.at[i].len);
+	}
+	return names && keeps && loads;
 }
 
 /* Whether instructions @i and @i + 1 copy registers to rsp and rbp: glibc's longjmp does so with

@@ -18,6 +18,9 @@ int stack_switch_solve(struct builder *b);
  * another function right there. Or as OCaml raises: that memory then gets what is on top of the
  * stack. */
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last);
+/* Whether the instruction @label, which follows the code from @first on, is where that code goes on
+ * once its stack is gone back to: it keeps rsp and @label's address, loads rsp, and jumps. */
+bool stack_switch_comes_back(struct builder *b, uint32_t first, uint32_t label);
 /* Whether @insn can end code that leaves so; its block then ends as by a trap. */
 static inline bool insn_leaves(const struct pugmark_insn *insn)
 {
@@ -32,5 +35,10 @@ static inline bool block_leaves(const struct pugmark_block *block, const struct 
 }
 /* Whether the instruction copies or loads a register or memory to rsp. */
 bool stack_switch_may_load(const uint8_t *bytes, uint8_t len_bytes);
+/* Whether it may be where code switches stacks: it loads rsp from memory that is in no frame of its
+ * own, or copies to it a register that may hold an argument. */
+bool stack_switch_may_take(const uint8_t *bytes, uint8_t len_bytes);
+/* Whether it copies rsp to memory, or to a register that holds no frame pointer. */
+bool stack_switch_may_keep(const uint8_t *bytes, uint8_t len_bytes);
 
 #endif

@@ -7,7 +7,9 @@
  * functions do: such a start is kept only if what it reaches can be code, all of it. */
 #include "offline/base/search.h"
 #include "offline/code/builder.h"
+#include "offline/code/receivers.h"
 #include "offline/code/semantics.h"
+#include "offline/code/stack_switch.h"
 #include "offline/code/undescribed_tables.h"
 
 #include <errno.h>
@@ -18,6 +20,7 @@ enum { MAX_UNDO = 1 << 22, MAX_ALIGN = 16 };
 struct start {
 	uint64_t addr;
 	bool guess;
+	bool switches; /* a guess, and code only if it switches stacks */
 };
 
 /* An address, and the instruction that names it. */
@@ -68,7 +71,7 @@ static int add_start(struct builder *b, struct undescribed *u, uint64_t addr, bo
 {
 	if (!undescribed_end(b, addr))
 		return 0;
-	return VEC_PUSH(&u->todo, (struct start){addr, guess}) ? 0 : -ENOMEM;
+	return VEC_PUSH(&u->todo, (struct start){addr, guess, false}) ? 0 : -ENOMEM;
 }
 
 bool builder_is_padding(const struct builder *b, uint64_t addr)
@@ -251,6 +254,23 @@ static void keep_clashes(const struct builder *b, struct undescribed *u, uint32_
 	u->clashes.n = n;
 }
 
+/* Whether what was decoded from the instruction @first on is code that leaves a stack and keeps
+ * where that is. */
+static bool keeps_and_loads_stack(const struct builder *b, const struct undescribed *u,
+				  uint32_t first)
+{
+	bool keeps = false, loads = false;
+	for (uint32_t i = first; i < u->insns.n; i++) {
+		const struct pugmark_insn *insn = &u->insns.at[i];
+		uint64_t addr = b->text_addr + insn->off;
+		const struct elf_code *code = builder_code_at(b, addr);
+		const uint8_t *bytes = code->bytes + (addr - code->addr);
+		keeps |= stack_switch_may_keep(bytes, insn->len);
+		loads |= stack_switch_may_load(bytes, insn->len);
+	}
+	return keeps && loads;
+}
+
 static int walk_start(struct builder *b, struct undescribed *u, struct start start)
 {
 	uint32_t n_insns = u->insns.n, n_todo = u->todo.n, n_named = u->named.n;
@@ -260,7 +280,8 @@ static int walk_start(struct builder *b, struct undescribed *u, struct start sta
 	int err = VEC_PUSH(&u->stack, start.addr) ? 0 : -ENOMEM;
 	while (!err && u->stack.n)
 		err = walk_run(b, u, u->stack.at[--u->stack.n]);
-	if (!err && u->stray && start.guess) {
+	bool other = start.switches && !keeps_and_loads_stack(b, u, n_insns);
+	if (!err && (u->stray || other) && start.guess) {
 		undo(b, u, n_insns);
 		u->todo.n = n_todo;
 		u->named.n = n_named;
@@ -347,6 +368,23 @@ static int walk_named(struct builder *b, struct undescribed *u, bool leas)
 		    is_read_behind(b, named.by))
 			continue;
 		err = add_start(b, u, named.addr, true);
+		if (!err)
+			err = walk_all(b, u);
+	}
+	return err;
+}
+
+/* Walks what code with an FDE takes the address of, and no symbol names, if that switches stacks:
+ * libraries keep such code as bytes in an array among the code. Else it may be a table. */
+static int walk_switches(struct builder *b, struct undescribed *u)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < b->insns.n && u->undo_left && !err; i++) {
+		uint64_t addr = receivers_pointer_made(b, i);
+		if (!addr || is_insn_start(b, addr) || !undescribed_end(b, addr) ||
+		    is_read_behind(b, insn_addr(b, i)))
+			continue;
+		err = VEC_PUSH(&u->todo, (struct start){addr, true, true}) ? 0 : -ENOMEM;
 		if (!err)
 			err = walk_all(b, u);
 	}
@@ -471,7 +509,7 @@ static void refuse_clashes(struct builder *b, const struct undescribed *u)
 }
 
 /* Where jumps return to that are calls is a part of the function that jumps, and no start, although
- * its address is taken. */
+ * its address is taken; and so is the label where a switch of stacks goes on that was left. */
 static void drop_returns(struct builder *b)
 {
 	uint32_t n = 0;
@@ -480,8 +518,12 @@ static void drop_returns(struct builder *b)
 		uint32_t insn = insn_at(b, start);
 		bool behind = insn && b->insns.at[insn - 1].off + b->insns.at[insn - 1].len ==
 					      b->insns.at[insn].off;
-		if (!behind || !builder_jump_calls(b, insn - 1))
-			b->undescribed_starts.at[n++] = start;
+		if (behind &&
+		    (builder_jump_calls(b, insn - 1) ||
+		     (n && stack_switch_comes_back(b, insn_at(b, b->undescribed_starts.at[n - 1]),
+						   insn))))
+			continue;
+		b->undescribed_starts.at[n++] = start;
 	}
 	b->undescribed_starts.n = n;
 }
@@ -509,6 +551,8 @@ int undescribed_find(struct builder *b)
 	u.from_data = true;
 	if (!err && !elf_image_is_pie(b->image))
 		err = walk_unaligned(b, &u);
+	if (!err)
+		err = walk_switches(b, &u);
 	if (!err)
 		err = sweep_merge(b, u.insns.at, u.insns.n);
 	if (!err)
