@@ -149,7 +149,9 @@ struct program_options {
 				 comes before it; or NULL: none is known to be */
 	const uint8_t *never; /* per import of the model: never returns, though no name says so; or
 				 NULL: none is known */
-	const bool *paths;    /* per function of the model, or NULL: none has PROG_PATHS */
+	const uint8_t *switches; /* per site of the model: its call may go on on another stack,
+				    though nothing in the model says so; or NULL: none is known */
+	const bool *paths;	 /* per function of the model, or NULL: none has PROG_PATHS */
 	/* What is to be read of calls of each function, and of each import, of the model (enum
 	 * plan_reads); or NULL: nothing. */
 	const uint8_t *func_reads, *import_reads;

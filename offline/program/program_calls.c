@@ -31,6 +31,25 @@ bool maker_is_direct(const struct maker *m, const struct pugmark_site *s)
 	return s->via == PUGMARK_VIA_DIRECT || bound;
 }
 
+bool maker_may_switch(const struct maker *m, uint32_t site)
+{
+	return m->model->sites[site].flags & PUGMARK_SITE_SWITCHES ||
+	       (m->options->switches && m->options->switches[site]);
+}
+
+void maker_find_resumed(struct maker *m)
+{
+	const struct pugmark_model *model = m->model;
+	for (uint32_t i = 0; i < model->n_sites && m->options->switches; i++) {
+		const struct pugmark_site *s = &model->sites[i];
+		if (!m->options->switches[i] || s->kind != PUGMARK_SITE_CALL)
+			continue;
+		uint32_t block = pugmark_model_block_at(model, s->return_addr);
+		if (block != PUGMARK_NONE && model->blocks[block].addr == s->return_addr)
+			m->resumed[block] = true;
+	}
+}
+
 void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
 {
 	const struct pugmark_model *model = m->model;
@@ -45,7 +64,7 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 	bool never = s->import != PUGMARK_NONE && m->options->never && m->options->never[s->import];
 	if (s->flags & PUGMARK_SITE_NORETURN || never)
 		b->flags |= PROG_NORETURN;
-	if (s->flags & PUGMARK_SITE_SWITCHES)
+	if (maker_may_switch(m, site))
 		b->flags |= PROG_SWITCHES;
 	if (s->kind == PUGMARK_SITE_TAIL) {
 		b->flags |= PROG_TAIL;

@@ -220,6 +220,8 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	struct pugmark_block rest = m->model->blocks[index];
 	const struct pugmark_block *block = &rest;
 	uint8_t reads = m->reads[index];
+	if (m->resumed[index])
+		rest.flags |= PUGMARK_BLOCK_SETJMP_RETURN;
 	m->first_of[index] = m->p->n_blocks;
 	if (!switches_in_silence(m, func) && split_at_system_calls(m, &rest, index, entry)) {
 		entry = false;
@@ -454,8 +456,9 @@ static int mark_reached(struct maker *m)
 			stack[n++] = pf->block;
 		for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
 			if (p->blocks[i].flags & PROG_ROOT &&
-			    m->model->blocks[p->blocks[i].origin].flags &
-				    PUGMARK_BLOCK_SETJMP_RETURN)
+			    (m->resumed[p->blocks[i].origin] ||
+			     m->model->blocks[p->blocks[i].origin].flags &
+				     PUGMARK_BLOCK_SETJMP_RETURN))
 				stack[n++] = i;
 		while (n) {
 			struct prog_block *b = &p->blocks[stack[--n]];
@@ -503,11 +506,12 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	m.follows = calloc(model->n_blocks + 1, sizeof(uint32_t));
 	m.func_of = calloc(model->n_funcs + 1, sizeof(uint32_t));
 	m.reads = calloc(model->n_blocks + 1, 1);
+	m.resumed = calloc(model->n_blocks + 1, sizeof(*m.resumed));
 	m.foreign = calloc(model->n_funcs + 1, sizeof(*m.foreign));
 	if (m.p)
 		m.p->funcs = calloc(model->n_funcs + 1, sizeof(*m.p->funcs));
-	bool room =
-		m.p && m.p->funcs && m.first_of && m.follows && m.func_of && m.reads && m.foreign;
+	bool room = m.p && m.p->funcs && m.first_of && m.follows && m.func_of && m.reads &&
+		    m.resumed && m.foreign;
 	int err = room ? 0 : -ENOMEM;
 	if (!err) {
 		foreign_code_find(model, m.foreign);
@@ -515,6 +519,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	}
 	if (!err) {
 		maker_find_reads(&m);
+		maker_find_resumed(&m);
 		m.p->base = model->text_addr;
 		m.p->patched = options && options->patchable;
 		m.p->n_funcs = model->n_funcs;
@@ -538,6 +543,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	free(m.follows);
 	free(m.func_of);
 	free(m.reads);
+	free(m.resumed);
 	free(m.foreign);
 	if (err)
 		program_free(m.p);

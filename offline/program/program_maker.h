@@ -18,6 +18,8 @@ struct maker {
 			       one; 0: none */
 	uint32_t *func_of;  /* per function of the model: its function of the program */
 	uint8_t *reads;	    /* per block of the model: what is read where it begins */
+	bool *resumed;	    /* per block of the model: a call comes back there that may switch,
+			       which only options->switches tells */
 	bool *foreign;	    /* per function of the model: see foreign_code.h */
 	bool failed;
 };
@@ -26,6 +28,10 @@ struct maker {
 
 /* Whether the call at @s goes to its target, and nowhere else. */
 bool maker_is_direct(const struct maker *m, const struct pugmark_site *s);
+/* Whether the call or jump @site may go on on another stack. */
+bool maker_may_switch(const struct maker *m, uint32_t site);
+/* Fills @m->resumed. */
+void maker_find_resumed(struct maker *m);
 /* What @b is as the call at @site. */
 void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block *b);
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# yields.sh: coroutines of a library that is recorded with the program: it switches stacks by a few instructions
-# that have no call frame information, and one of its functions goes there by a jump, so that nothing of the
-# program's plan says that its call may come back on another stack. Each event tells by its frame whose it is.
+# yields.sh: coroutines of a library, recorded with the program or not: it switches stacks by a few instructions
+# that have no call frame information, and one of its functions goes there by a jump. Which calls of the program
+# may come back on another stack is told by the library's code, and each event tells by its frame whose it is.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -109,14 +109,21 @@ cc=${CC:-cc}
 	"$cc" -O2 program.c ./libyields.so -Wl,-rpath,'$ORIGIN' -o program || skip 'no compiler'
 address() { "$PUGMARK" cfg --list program | awk -v name="$1" '$5 == name { print $1 }'; }
 leaf=$(address leaf) body=$(address body)
-for mode in best full; do
-	"$PUGMARK" record -q --mode $mode --module libyields.so -o rec.$mode -- ./program >out 2>err
-	run 0 verify rec.$mode
-	claim "$mode: there is no gap" grep -q '^complete' out
-	"$PUGMARK" dump rec.$mode | cut -d' ' -f2- >$mode
-	claim "$mode: each call of leaf is told" is \
-		"$(grep -cE "^(call|tail) program [0-9a-f]+ program:$leaf$" $mode)" "$(./program)"
+told() { # NAME OPTIONS...
+	"$PUGMARK" record -q "${@:2}" -o "rec.$1" -- ./program >out 2>err
+	run 0 verify "rec.$1"
+	claim "$1: there is no gap" grep -q '^complete' out
+	"$PUGMARK" dump "rec.$1" | cut -d' ' -f2- >"$1"
+	claim "$1: each call of leaf is told" is \
+		"$(grep -cE "^(call|tail) program [0-9a-f]+ program:$leaf$" "$1")" "$(./program)"
+}
+for mode in best casper full; do
+	told "$mode" --mode $mode --module libyields.so
 	claim "$mode: and five first functions" is "$(grep -c "^call .* program:$body$" $mode)" 5
+	told "$mode-alone" --mode $mode
+	claim "$mode-alone: and five first functions" is \
+		"$(grep -c "^enter program $body context" $mode-alone)" 5
 done
-claim 'both tell the same' cmp -s best full
+claim 'all tell the same' eval 'cmp -s best full && cmp -s best casper'
+claim 'all tell the same of the program alone' eval 'cmp -s best-alone full-alone && cmp -s best-alone casper-alone'
 conclude

@@ -5,6 +5,7 @@
 #include "offline/link/callers_by_name.h"
 #include "offline/link/never_returns.h"
 #include "offline/link/plugin_interface.h"
+#include "offline/link/switching_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,19 +82,27 @@ int plan_entered_mark(const struct pugmark_model *model, const struct planning_o
 }
 
 /* Nothing lands in a module without landing pads: whether a call returns matters less then. */
-int plan_never_mark(const struct pugmark_model *model, const struct planning_options *o,
-		    const struct plan_modules *modules, uint8_t *never)
+static bool has_landing_pads(const struct pugmark_model *model)
+{
+	bool lands = false;
+	for (uint32_t i = 0; i < model->n_blocks && !lands; i++)
+		lands = model->blocks[i].flags & PUGMARK_BLOCK_LANDING_PAD;
+	return lands;
+}
+
+int plan_calls_mark(const struct pugmark_model *model, const struct planning_options *o,
+		    const struct plan_modules *modules, uint8_t *never, uint8_t *switches)
 {
 	struct pugmark_diag diag = {0};
 	const struct library_options loaded = loaded_with(o, modules);
 	char **files = NULL;
 	uint32_t n = 0;
-	bool lands = false;
-	for (uint32_t i = 0; i < model->n_blocks && !lands; i++)
-		lands = model->blocks[i].flags & PUGMARK_BLOCK_LANDING_PAD;
-	int err = lands ? library_files(model->path, &loaded, &files, &n, &diag) : 0;
+	int err = library_files(model->path, &loaded, &files, &n, &diag);
+	const char *const *read = (const char *const *)files;
+	if (!err && has_landing_pads(model))
+		err = never_returns_mark(model, read, n, never);
 	if (!err)
-		err = never_returns_mark(model, (const char *const *)files, n, never);
+		err = switching_calls_mark(model, read, n, switches);
 	for (uint32_t i = 0; i < n; i++)
 		free(files[i]);
 	free(files);

@@ -25,9 +25,10 @@ int plan_entered_mark(const struct pugmark_model *model, const struct planning_o
 		      const struct plan_modules *modules, uint8_t *entered, uint8_t *bound,
 		      char **plugin, struct pugmark_diag *diag);
 
-/* Sets @never (one byte an import) as never_returns_mark() does, by those of the libraries that the
- * binary needs that are found. Returns 0 or -ENOMEM. */
-int plan_never_mark(const struct pugmark_model *model, const struct planning_options *o,
-		    const struct plan_modules *modules, uint8_t *never);
+/* What the code says of those of the libraries that the binary needs that are found: sets @never
+ * (one byte an import) as never_returns_mark() does, and @switches (one byte a site) as
+ * switching_calls_mark(). Returns 0 or -ENOMEM. */
+int plan_calls_mark(const struct pugmark_model *model, const struct planning_options *o,
+		    const struct plan_modules *modules, uint8_t *never, uint8_t *switches);
 
 #endif

@@ -42,6 +42,7 @@ struct planner {
 	uint8_t *traced;	    /* per import: another traced module has it */
 	uint8_t *bound;		    /* per import: it is the binary's own */
 	uint8_t *never;		    /* per import: it never returns */
+	uint8_t *switches;	    /* per site: what it calls elsewhere may switch stacks */
 	struct profile profile;
 	bool *foreign, *opaque;		    /* per function; NULL: none is */
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
@@ -94,14 +95,15 @@ static int open_model(struct planner *p)
 	p->traced = calloc(p->model->n_imports + 1, 1);
 	p->bound = calloc(p->model->n_imports + 1, 1);
 	p->never = calloc(p->model->n_imports + 1, 1);
-	if (!p->entered || !p->traced || !p->bound || !p->never)
+	p->switches = calloc(p->model->n_sites + 1, 1);
+	if (!p->entered || !p->traced || !p->bound || !p->never || !p->switches)
 		return failed(p, -ENOMEM);
 	err = callers_by_name_mark_traced(p->model, o->traced, o->n_traced, p->traced);
 	if (err)
 		return failed(p, err);
 	err = plan_entered_mark(p->model, o, p->modules, p->entered, p->bound, &p->out->plugin,
 				p->diag);
-	if (!err && plan_never_mark(p->model, o, p->modules, p->never))
+	if (!err && plan_calls_mark(p->model, o, p->modules, p->never, p->switches))
 		err = failed(p, -ENOMEM);
 	return err;
 }
@@ -245,6 +247,7 @@ static int make_program(struct planner *p)
 		.traced = p->traced,
 		.bound = p->bound,
 		.never = p->never,
+		.switches = p->switches,
 		.paths = paths,
 		.counts = p->profile.counts,
 		.func_reads = p->func_reads,
@@ -380,6 +383,7 @@ static void digest_inputs(const struct planner *p, uint8_t out[DIGEST_BYTES])
 	digest_add(&d, p->traced, m->n_imports);
 	digest_add(&d, p->bound, m->n_imports);
 	digest_add(&d, p->never, m->n_imports);
+	digest_add(&d, p->switches, m->n_sites);
 	digest_end(&d, out);
 }
 
@@ -435,6 +439,7 @@ static void planner_deinit(struct planner *p)
 	free(p->traced);
 	free(p->bound);
 	free(p->never);
+	free(p->switches);
 	free(p->recalled);
 	free(p->taken_path);
 	free(p->foreign);
