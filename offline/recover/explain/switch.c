@@ -98,12 +98,18 @@ enum switch_kind {
 	TAKE_OVER,    /* one that another thread has left, or that nothing is known of */
 };
 
-/* Whether the event, if it is of kept context @i at all, lies between its frames. */
+/* Whether the event, if it is of kept context @i at all, lies between its frames; the entry of a
+ * function: its caller. */
 static bool lies_in(const struct parser *p, uint32_t i, const struct lookahead *la)
 {
 	const struct context *kept = &p->contexts[i];
-	return !kept->low ||
-	       (pugmark_event_cfa(la->e) >= kept->low && pugmark_event_cfa(la->e) <= kept->high);
+	uint64_t cfa = pugmark_event_cfa(la->e);
+	int32_t height = la->entered != PUGMARK_NONE && la->origin != PUGMARK_NONE
+				 ? node_at(p, la->from, la->origin)->height
+				 : 0;
+	if (height == PUGMARK_HEIGHT_UNKNOWN)
+		return cfa <= kept->high;
+	return !kept->low || (cfa + height >= kept->low && cfa <= kept->high);
 }
 
 /* Whether the event goes on in kept context @i: there in *@c how. */
@@ -120,6 +126,16 @@ static bool goes_on_in(const struct parser *p, uint32_t i, const struct lookahea
 	c->stack.kind = next ? GO_BACK : GO_BACK_JUMP;
 	c->stack.context = i;
 	return next || unwinding_lands(&there, la, &jump);
+}
+
+/* Whether the function that is entered returns to a call that may switch, in the place of what that
+ * has called: code that is not traced has gone to another stack and jumped to the function there,
+ * as if the call that has left that stack had led to it (Boost's ontop_fcontext). */
+static bool returns_to_switch(const struct parser *p, const struct lookahead *la)
+{
+	return p->position != LOST && la->origin != PUGMARK_NONE && la->cfa &&
+	       node_at(p, la->from, la->origin)->flags & PUGMARK_NODE_SWITCHES &&
+	       parser_leaving(p, false);
 }
 
 /* The context that was left and that the event goes on in, the last first. */
@@ -414,7 +430,10 @@ void ask_switch(const struct parser *p, const struct lookahead *la, struct candi
 	struct candidate c = {.cause = CAUSE_SWITCH, .unsaid = PUGMARK_CAUSE_NONE};
 	uint64_t by;
 	if (la->entered != PUGMARK_NONE) {
-		ask_new(p, la, set);
+		if (returns_to_switch(p, la) && find_left(p, la, &c))
+			candidate_add(set, &c);
+		else
+			ask_new(p, la, set);
 		return;
 	}
 	if (!is_root(p, la) && find_left_alone(p, la, &c))
