@@ -130,8 +130,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(say) CC $<
 	$(Q)$(COMPILE) -c $< -o $@
 
-# Where planning spends most of its time.
-$(BUILD)/offline/choose/%.o: private CFLAGS += $(if $(HARDEN),-O3 -fno-semantic-interposition)
+# Where planning spends its time.
+$(foreach room,base elf code program choose plan,$(BUILD)/offline/$(room)/%.o): private CFLAGS += \
+	$(if $(HARDEN),-O3 -fno-semantic-interposition)
 # One large switch: with sanitizers and a fuzzer's counters clang optimises it for more than ten minutes.
 $(BUILD)/offline/eval/exec.o: private CFLAGS += $(if $(FUZZ)$(COVER),-O0)
 

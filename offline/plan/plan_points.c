@@ -24,8 +24,10 @@ struct pieces {
 	const struct pugmark_model *model;
 	const uint32_t *node_of;
 	const struct pugmark_plan *plan;
-	uint32_t *next_of;   /* per block: what can be next from its beginning on */
-	uint32_t *last_of;   /* per block that nothing can follow: the node that was last */
+	/* Per block of the function in hand: what can be next from its beginning on; where nothing
+	 * can follow, the node that was last. */
+	uint32_t *next_of, *last_of;
+	uint32_t first;	     /* block of that function */
 	struct piece *at;    /* NULL: they are counted */
 	uint32_t n, *bucket; /* where the next piece of each goes, or how many it has */
 };
@@ -46,8 +48,8 @@ static uint32_t next_after(const struct pieces *p, uint32_t block)
 	if (b->flags & PROG_RET)
 		return 0;
 	for (uint32_t i = 0; i < b->n_succ; i++)
-		if (p->next_of[prog_succs(p->prog, block)[i]] != PUGMARK_NONE)
-			return p->next_of[prog_succs(p->prog, block)[i]];
+		if (p->next_of[prog_succs(p->prog, block)[i] - p->first] != PUGMARK_NONE)
+			return p->next_of[prog_succs(p->prog, block)[i] - p->first];
 	return PUGMARK_NONE;
 }
 
@@ -55,15 +57,15 @@ static uint32_t next_after(const struct pieces *p, uint32_t block)
 static void find_next(struct pieces *p, const struct prog_func *f)
 {
 	bool grew = true;
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
-		p->next_of[b] = p->node_of[b] ? p->node_of[b] : PUGMARK_NONE;
+	for (uint32_t i = 0; i < f->n_blocks; i++)
+		p->next_of[i] = p->node_of[f->block + i] ? p->node_of[f->block + i] : PUGMARK_NONE;
 	while (grew) {
 		grew = false;
-		for (uint32_t b = f->block + f->n_blocks; b-- > f->block;) {
-			if (p->next_of[b] != PUGMARK_NONE)
+		for (uint32_t i = f->n_blocks; i-- > 0;) {
+			if (p->next_of[i] != PUGMARK_NONE)
 				continue;
-			p->next_of[b] = next_after(p, b);
-			grew |= p->next_of[b] != PUGMARK_NONE;
+			p->next_of[i] = next_after(p, f->block + i);
+			grew |= p->next_of[i] != PUGMARK_NONE;
 		}
 	}
 }
@@ -73,7 +75,7 @@ static void find_next(struct pieces *p, const struct prog_func *f)
 /* Notes that @block comes after node @last (0: the entry). Returns whether that is new. */
 static bool comes_after(struct pieces *p, uint32_t block, uint32_t last)
 {
-	uint32_t *was = &p->last_of[block];
+	uint32_t *was = &p->last_of[block - p->first];
 	uint32_t now = *was == LAST_UNSEEN || *was == last ? last : PUGMARK_NONE;
 	bool news = now != *was;
 	if (news)
@@ -86,14 +88,14 @@ static void find_last(struct pieces *p, const struct prog_func *f)
 {
 	const struct program *prog = p->prog;
 	bool news = f->n_blocks > 0;
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
-		p->last_of[b] = LAST_UNSEEN;
+	for (uint32_t i = 0; i < f->n_blocks; i++)
+		p->last_of[i] = LAST_UNSEEN;
 	if (news)
 		comes_after(p, f->block, 0);
 	while (news) {
 		news = false;
 		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-			uint32_t last = p->node_of[b] ? p->node_of[b] : p->last_of[b];
+			uint32_t last = p->node_of[b] ? p->node_of[b] : p->last_of[b - p->first];
 			if (last == LAST_UNSEEN)
 				continue;
 			for (uint32_t i = 0; i < prog->blocks[b].n_succ; i++)
@@ -104,9 +106,9 @@ static void find_last(struct pieces *p, const struct prog_func *f)
 
 static uint32_t place_of(const struct pieces *p, uint32_t block)
 {
-	uint32_t last = p->last_of[block];
-	if (p->next_of[block] != PUGMARK_NONE || last == LAST_UNSEEN || last == PUGMARK_NONE)
-		return p->next_of[block];
+	uint32_t next = p->next_of[block - p->first], last = p->last_of[block - p->first];
+	if (next != PUGMARK_NONE || last == LAST_UNSEEN || last == PUGMARK_NONE)
+		return next;
 	return last | PUGMARK_POINT_AFTER;
 }
 
@@ -132,6 +134,7 @@ static uint64_t next_addr(const struct program *prog, uint32_t block)
 	return next < prog->n_blocks ? prog->blocks[next].addr : UINT64_MAX;
 }
 
+/* While pieces are counted nothing is known of what is next, nor needed. */
 static void add_block(struct pieces *p, uint32_t block)
 {
 	const struct prog_block *b = &p->prog->blocks[block];
@@ -145,14 +148,14 @@ static void add_block(struct pieces *p, uint32_t block)
 	}
 	if (!p->node_of[block] || n->site == PUGMARK_NONE ||
 	    p->plan->sites[n->site].kind != PUGMARK_WITNESS_BLOCK) {
-		add_piece(p, b->addr, end, place_of(p, block), b->func);
+		add_piece(p, b->addr, end, p->at ? place_of(p, block) : 0, b->func);
 		return;
 	}
 	/* The instruction that is probed has not run yet. */
 	uint64_t after = p->plan->sites[n->site].addr + 1;
 	uint32_t next = p->node_of[block] | PUGMARK_POINT_PASSED;
 	if (n->kind == PUGMARK_NODE_KIND_MARK)
-		next = next_after(p, block);
+		next = p->at ? next_after(p, block) : 0;
 	if (next == PUGMARK_NONE)
 		next = p->node_of[block] | PUGMARK_POINT_AFTER;
 	add_piece(p, b->addr, after, p->node_of[block], b->func);
@@ -169,10 +172,18 @@ static int by_off(const void *a, const void *b)
 
 static void add_blocks(struct pieces *p)
 {
-	for (uint32_t b = 0; b < p->prog->n_blocks; b++)
-		if (p->prog->blocks[b].flags & PROG_REACHED &&
-		    !(p->prog->blocks[b].flags & PROG_VIRTUAL))
-			add_block(p, b);
+	for (uint32_t f = 0; f < p->prog->n_funcs; f++) {
+		const struct prog_func *func = &p->prog->funcs[f];
+		p->first = func->block;
+		if (p->at) {
+			find_next(p, func);
+			find_last(p, func);
+		}
+		for (uint32_t b = func->block; b < func->block + func->n_blocks; b++)
+			if (p->prog->blocks[b].flags & PROG_REACHED &&
+			    !(p->prog->blocks[b].flags & PROG_VIRTUAL))
+				add_block(p, b);
+	}
 }
 
 static bool in_order(const struct piece *at, uint32_t n)
@@ -208,17 +219,13 @@ int plan_pieces_make(const struct program *program, const struct pugmark_model *
 		     struct plan_pieces *out)
 {
 	struct pieces p = {.prog = program, .model = model, .node_of = node_of, .plan = plan};
-	p.next_of = malloc((program->n_blocks + 1) * sizeof(*p.next_of));
-	p.last_of = malloc((program->n_blocks + 1) * sizeof(*p.last_of));
+	uint32_t most = 1;
+	for (uint32_t f = 0; f < program->n_funcs; f++)
+		most = program->funcs[f].n_blocks > most ? program->funcs[f].n_blocks : most;
+	p.next_of = malloc(most * sizeof(*p.next_of));
+	p.last_of = malloc(most * sizeof(*p.last_of));
 	p.bucket = calloc(N_BUCKETS, sizeof(*p.bucket));
-	bool room = p.next_of && p.last_of && p.bucket;
-	if (room) {
-		for (uint32_t f = 0; f < program->n_funcs; f++) {
-			find_next(&p, &program->funcs[f]);
-			find_last(&p, &program->funcs[f]);
-		}
-		room = make_pieces(&p);
-	}
+	bool room = p.next_of && p.last_of && p.bucket && make_pieces(&p);
 	free(p.next_of);
 	free(p.last_of);
 	free(p.bucket);
