@@ -445,14 +445,15 @@ static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi
 		struct value_access *a = add(insn, VALUE_ACCESS_FLAGS, 0, 0, 1);
 		a->mask = flags_of(written);
 		a->write = true;
-		/* What is not written stays, and the flags are known or not as a whole. */
-		a->read = a->mask != VALUE_FLAGS || shifts_by_zero(zi) ||
-			  (insn->kind == VALUE_INSN_STRING && repeats(zi)); /* perhaps no turn */
+		a->conditional = shifts_by_zero(zi) || (insn->kind == VALUE_INSN_STRING &&
+							repeats(zi)); /* perhaps no turn */
 		/* By cl, it may be by 0. */
 		for (int i = 0; shifts(zi) && i < insn->n_access; i++)
 			if (insn->access[i].kind == VALUE_ACCESS_GPR &&
 			    insn->access[i].reg == VALUE_RCX && insn->access[i].len == 1)
-				a->read = true;
+				a->conditional = true;
+		/* What is not written stays. */
+		a->read = a->conditional || a->mask != VALUE_FLAGS;
 	}
 	if (f->tested & ZYDIS_CPUFLAG_DF)
 		add(insn, VALUE_ACCESS_DF, 0, 0, 1)->read = true;

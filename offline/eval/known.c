@@ -39,6 +39,7 @@ void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 		memset(k->vec[VALUE_VECS], quality, (VALUE_ROWS - VALUE_VECS) * VALUE_ROW);
 	}
 	k->flags = bits >> VALUE_BIT_FLAGS & 1 ? quality : k->flags;
+	k->flags_exact = bits >> VALUE_BIT_FLAGS & 1 ? 0 : k->flags_exact;
 	k->x87 = bits >> VALUE_BIT_X87 & 1 ? quality : k->x87;
 	k->mxcsr = bits >> VALUE_BIT_MXCSR & 1 ? quality : k->mxcsr;
 	k->df = bits >> VALUE_BIT_DF & 1 ? quality : k->df;
@@ -76,6 +77,7 @@ void value_doubt(struct value_machine *m, uint64_t bits)
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (bits >> (VALUE_BIT_FLAGS + i) & 1)
 			doubt_bytes(others[i], 1, k->inexact >> (VALUE_BIT_FLAGS + i) & 1);
+	k->flags_exact = bits >> VALUE_BIT_FLAGS & 1 ? 0 : k->flags_exact;
 	k->inexact |= bits;
 	k->forgotten |= bits;
 }

@@ -97,7 +97,8 @@ static bool look(struct step *s)
 		if (a->kind != VALUE_ACCESS_MEMORY && a->read && !does_not_matter(s, a)) {
 			uint8_t w = worst(q, value_step_get(s, a, q));
 			if (a->kind == VALUE_ACCESS_FLAGS && a->write) {
-				s->kept = w; /* nothing but these flags themselves is of it */
+				/* Nothing but these flags themselves is of it. */
+				s->kept = a->conditional ? w : VALUE_EXACT;
 				continue;
 			}
 			if (w)

@@ -107,6 +107,8 @@ struct value_known {
 	uint8_t gpr[16][8];
 	uint8_t vec[VALUE_ROWS][VALUE_ROW];
 	uint8_t flags, x87, mxcsr, df, sticky;
+	uint16_t flags_exact; /* where VALUE_BIT_FLAGS is set: those flags that are exact all the
+				 same; the others are worth `flags` */
 };
 
 /* Whether @row is the upper half of a register that has none but zeros. */

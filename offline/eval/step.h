@@ -13,7 +13,7 @@ struct step {
 	struct value_machine *m;
 	const struct value_insn *insn;
 	uint8_t in;			  /* the worst quality of what its result depends on */
-	uint8_t kept;			  /* of the flags, where some stay as they were */
+	uint8_t kept;			  /* of the flags, where they may all stay as they were */
 	uint8_t address;		  /* of what addresses are computed from */
 	uint8_t reason, reg;		  /* why it is not exact, as inexact.h has it, */
 	uint8_t reason_for;		  /* of an input of this quality */

@@ -50,6 +50,24 @@ static void put_row(struct value_machine *m, unsigned row, const uint8_t q[VALUE
 		mark(k, VALUE_BIT_WIDE, is || value_wide_quality(&m->state, k));
 }
 
+/* The worst of the flags @mask. */
+static uint8_t flags_worth(const struct value_known *k, uint16_t mask)
+{
+	return is_inexact(k, VALUE_BIT_FLAGS) && mask & ~k->flags_exact ? k->flags : VALUE_EXACT;
+}
+
+/* Flags that the instruction may leave as they were are no better than they were. */
+static void put_flags(struct step *s, const struct value_access *a, uint8_t q)
+{
+	struct value_known *k = &s->m->known;
+	uint16_t was = is_inexact(k, VALUE_BIT_FLAGS) ? k->flags_exact : VALUE_FLAGS;
+	uint16_t new = !a->read ? a->mask : a->conditional ? 0 : a->mask & ~s->insn->undefined;
+	uint16_t exact = q ? was & ~a->mask : was | new;
+	k->flags = worse(q, VALUE_FLAGS & ~(was | new) ? k->flags : VALUE_EXACT);
+	k->flags_exact = exact;
+	mark(k, VALUE_BIT_FLAGS, exact != VALUE_FLAGS);
+}
+
 size_t value_step_get(const struct step *s, const struct value_access *a, uint8_t out[MEMORY_MAX])
 {
 	const struct value_known *k = &s->m->known;
@@ -65,7 +83,7 @@ size_t value_step_get(const struct step *s, const struct value_access *a, uint8_
 		memcpy(out, all + a->off, a->len);
 		return a->len;
 	case VALUE_ACCESS_FLAGS:
-		*out = is_inexact(k, VALUE_BIT_FLAGS) ? k->flags : 0;
+		*out = flags_worth(k, a->mask);
 		return 1;
 	case VALUE_ACCESS_X87:
 		*out = is_inexact(k, VALUE_BIT_X87) ? k->x87 : 0;
@@ -111,8 +129,7 @@ void value_step_put(struct step *s, const struct value_access *a, const uint8_t 
 		mark(k, VALUE_BIT_HIGH + a->reg, worst(all + 16, 16));
 		break;
 	case VALUE_ACCESS_FLAGS:
-		k->flags = *q;
-		mark(k, VALUE_BIT_FLAGS, *q);
+		put_flags(s, a, *q);
 		break;
 	case VALUE_ACCESS_X87:
 		k->x87 = *q;
@@ -205,9 +222,11 @@ static bool holds(uint8_t condition, const struct value_state *state)
 static void select_one(struct step *s, uint8_t out[WIDEST])
 {
 	const struct value_insn *insn = s->insn;
-	uint8_t q[MEMORY_MAX],
-		flags = is_inexact(&s->m->known, VALUE_BIT_FLAGS) ? s->m->known.flags : VALUE_EXACT;
+	uint8_t q[MEMORY_MAX], flags = VALUE_EXACT;
 	unsigned n_inputs = 0, chosen = holds(insn->condition, &s->m->state);
+	for (int i = 0; i < insn->n_access; i++)
+		if (insn->access[i].kind == VALUE_ACCESS_FLAGS && insn->access[i].read)
+			flags = flags_worth(&s->m->known, insn->access[i].mask);
 	memset(out, flags, WIDEST);
 	for (int i = 0; i < insn->n_access; i++) {
 		const struct value_access *a = &insn->access[i];
@@ -309,8 +328,8 @@ bool value_step_worth(struct step *s, struct value_block *b, uint8_t out[MEMORY_
 	}
 }
 
-/* Flags are of all bytes, of what leaves the register as well, and of what they were if not all of
- * them are written. Returns the worst of what is written. */
+/* Flags are of all bytes, of what leaves the register as well, and of what they were if they may
+ * not be written. Returns the worst of what is written. */
 uint8_t value_step_put_bytes(struct step *s, const uint8_t *q)
 {
 	uint8_t all = worst(q, WIDEST), flags = s->insn->flow == VALUE_FLOW_MOVED ? s->in : all;

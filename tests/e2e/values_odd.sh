@@ -53,6 +53,23 @@ else
 	skipped=$((skipped + 1))
 fi
 
+build some -fno-builtin <<'C'
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char copy[64];
+	unsigned long v = 0, n = argc;
+	memcpy(copy, "copied", 7 * argc);
+	asm volatile("bt $0, %1; jnc 1f; mov $7, %0; 1:" : "+r"(v) : "r"(n) : "cc");
+	note(1, v);
+	memcpy(copy, "copied", 7 * argc);
+	asm volatile("dec %1; jnz 1f; mov $8, %0; 1:" : "+r"(v), "+r"(n) : : "cc");
+	note(2, v);
+	return 0;
+}
+C
+sees some 'behind a function that leaves no flag known, those that an instruction has set are'
+
 build arch <<'C'
 int main(void)
 {

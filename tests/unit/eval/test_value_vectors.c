@@ -362,6 +362,7 @@ static void take_qualities(const struct qualities *q)
 		(uint64_t)any_inexact(q->vec[VALUE_VECS], (VALUE_ROWS - VALUE_VECS) * VALUE_ROW)
 		<< VALUE_BIT_WIDE;
 	k->flags = q->flags;
+	k->flags_exact = 0;
 	k->x87 = q->x87;
 	k->mxcsr = q->mxcsr;
 	k->sticky = q->sticky;
