@@ -36,5 +36,7 @@ claim 'the recorder says it' grep -qF "note: ./packed $words" err.packed
 claim 'and what to do' grep -qF 'upx -d' err.packed
 claim 'and so does the recording' grep -qF "./packed $words" verified.packed
 claim 'quietly, the recording alone' eval 'echo 1 | "$PUGMARK" record -q -o quiet -- ./packed >out 2>err && [ ! -s err ]'
+echo '2^200; scale=30; e(1)' | "$PUGMARK" record -q --level values -o values -- ./packed -l >out.values 2>err
+claim 'at level values it runs as well, and says the same' same out.plain out.values
 claim 'unpacked, nothing is said' eval '! grep -F "$words" err.plain verified.plain'
 conclude
