@@ -21,6 +21,9 @@
 #define PF_EXITING 4
 #define XOL_SLOT_BYTES 128 /* UPROBE_XOL_SLOT_BYTES */
 #define INT3 0xcc
+#ifndef EINTR
+#define EINTR 4
+#endif
 #define INSN_BYTES 15 /* at most */
 
 enum { OFF_TOLD = 1, OFF_UNTOLD = 2 };
@@ -242,6 +245,13 @@ static __always_inline void switch_off(struct task_struct *task)
 		note_off(cs);
 }
 
+/* Whether the task was stopped in user mode, or at the end of a system call that ended for that and
+ * is not made again (epoll_wait). */
+static __always_inline bool was_stopped_in_user_mode(const struct pt_regs *regs)
+{
+	return (__s64)regs->orig_ax < 0 || (__s64)regs->ax == -EINTR;
+}
+
 /* A task that was stopped in user mode when capturing began, or one that has lost the processor.
  * One of which that was not told seems to have run on. */
 static __always_inline void switch_on(struct task_struct *task)
@@ -263,7 +273,7 @@ static __always_inline void switch_on(struct task_struct *task)
 		cs->off.order = cs->off.words[17] = 0;
 		cs->off.ip = regs.ip;
 		cs->off.sp = regs.sp;
-		if ((__s64)regs.orig_ax < 0)
+		if (was_stopped_in_user_mode(&regs))
 			note_off(cs);
 	}
 	if (cs->has_run && cs->number && !cs->is_off && !cs->entered)
