@@ -23,10 +23,14 @@ static __always_inline bool lane_read(struct call_lane *lane)
 				    (void *)(call_lanes + call_lane_of(owner)));
 }
 
+enum lane_news {
+	LANE_TOLD = 1,	 /* that of which the last note is follows */
+	LANE_SHARED = 2, /* another task may write there from now on */
+};
+
 /* Says how many notes there are, and returns whether the recorder reads what clocks have told
- * as well. @told: that of which the last one is follows. Global, so that it
- * is verified once. */
-__noinline int lane_send(struct capture_state *cs, __u32 told)
+ * as well. @news: enum lane_news. Global, so that it is verified once. */
+__noinline int lane_send(struct capture_state *cs, __u32 news)
 {
 	__u64 owner = bpf_get_current_task_btf()->thread.fsbase;
 	struct call_lane lane = {};
@@ -39,12 +43,14 @@ __noinline int lane_send(struct capture_state *cs, __u32 told)
 	if (bpf_probe_read_user(&local, sizeof(local), (void *)call_local) || !local.armed ||
 	    !lane_read(&lane))
 		return 0;
+	lane.owner &= ~CALL_LANE_CLOSED;
 	struct capture_lane *c = record_room(cs);
 	__builtin_memset(c, 0, sizeof(*c));
 	c->kind = RING_CAPTURE_LANE;
 	c->task = cs->batch.task;
 	c->lane = call_lane_of(owner) >> CALL_LANE_SHIFT;
-	c->told = told;
+	c->told = news & LANE_TOLD;
+	c->shared = (news & LANE_SHARED) != 0;
 	c->number = cs->number++;
 	c->owner = owner;
 	c->its_owner = lane.owner;
@@ -69,9 +75,9 @@ __noinline int lane_send(struct capture_state *cs, __u32 told)
 }
 
 /* All that the thread has noted by now comes before what is recorded next. */
-static __always_inline void noted_send(struct capture_state *cs, __u32 told)
+static __always_inline void noted_send(struct capture_state *cs, __u32 news)
 {
-	if (!call_lanes || !lane_send(cs, told))
+	if (!call_lanes || !lane_send(cs, news))
 		clocks_send(cs);
 }
 

@@ -4,6 +4,7 @@
  *
  *   call_begin, call_over  probes in a stub, around a call that it makes slowly
  *   rt_sigreturn()         by its call_begin, as nothing comes behind it
+ *   on_new_task_values     a task is made that would write to the lane of the one that makes it
  *   call_signalled()       a signal: what it finds in the stubs' code is told as if they were none;
  *                          and a call that is over, but not yet noted
  *
@@ -211,6 +212,24 @@ static __always_inline void end_handler(struct capture_state *cs, __u64 sp)
 		cs->call_nr = nr;
 		cs->entered = order_take(1);
 	}
+}
+
+/* A new task with the memory and the thread pointer of the one that makes it. That one does not
+ * wait for it, as it would in vfork(): both would write to one lane, and the recorder closes it. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_new_task_values, struct task_struct *child)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!capturing || !call_lanes || child->mm != task->mm || child->vfork_done ||
+	    child->thread.fsbase != task->thread.fsbase)
+		return 0;
+	struct capture_state *cs = recorded();
+	if (!cs)
+		return 0;
+	lane_send(cs, LANE_SHARED);
+	records_send(cs, BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
 /* A probe in a stub: the task that met it, and in cs->regs its registers. NULL: it is not recorded.

@@ -62,6 +62,10 @@ struct call_shared {
 	__u64 time_ns; /* when the recorder has looked last */
 };
 
+/* In the owner of a lane that is closed: no stub finds it, as it is no thread's pointer any more.
+ */
+#define CALL_LANE_CLOSED (1ull << 63)
+
 struct call_lane {
 	__u64 owner;   /* thread pointer; 0: nobody's */
 	__u64 entered; /* the order when its call began; 0: that call is told already */

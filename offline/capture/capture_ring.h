@@ -225,15 +225,15 @@ struct capture_lane {
 	__u32 told;	 /* 1: what the last of these notes is of is told by what follows */
 	__u64 number;	 /* as in a struct capture_note */
 	__u64 owner;	 /* the thread pointer; */
-	__u64 its_owner; /* and whose it is: another one's, or nobody's (0), it has no notes in it
-			  */
+	__u64 its_owner; /* and whose it is, or was until it was closed: another one's, or nobody's
+			    (0), it has no notes in it */
 	__u64 head;	 /* how many notes there are, ever */
 	__u64 clocks;	 /* the same of what clocks have told (clock_area.h); of those since the
 			  * last such record the orders are free */
 	__u64 order;	 /* from here on */
 	__u64 time_ns;
 	__s32 pid;
-	__u32 reserved;
+	__u32 shared; /* 1: another task that has just been made may write there from here on */
 };
 
 /* The records of one task that have come since its last batch, in their order. Before each stands

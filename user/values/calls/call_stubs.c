@@ -78,22 +78,26 @@ bool call_stubs_begins_fast(const struct call_site *s)
 }
 
 /* Of clone(): a new thread that has the memory, and no thread pointer of its own, would use the
- * lane of the one that makes it. From then on no call is made fast.
+ * lane of the one that makes it. From then on no call is made fast, as at the end (CALL_ENDING):
+ * what was noted is still told before what comes behind. In a child, which has a 0 there, it stays.
  *
  *   lahf; seto %al; mov %edi, %ecx; and $(CLONE_VM | CLONE_VFORK | CLONE_SETTLS), %ecx
- *   cmp $CLONE_VM, %ecx; jne 1f; andq $0, local(%rip)
+ *   cmp $CLONE_VM, %ecx; jne 1f; cmpq $1, local(%rip); jne 1f; incq local(%rip)
  *   1: add $0x7f, %al; sahf; jmp to the slow part */
 static void put_clone(const struct call_patches *p, uint64_t here, uint8_t *out)
 {
-	static const uint8_t code[] = {0x9f, 0x0f, 0x90, 0xc0, 0x89, 0xf9, /* to mov */
-				       0x81, 0xe1, 0x00, 0x41, 0x08, 0x00, /* and */
-				       0x81, 0xf9, 0x00, 0x01, 0x00, 0x00, /* cmp */
-				       0x75, 0x08, 0x48, 0x83, 0x25, 0,	   0,
-				       0,    0,	   0,	 0x04, 0x7f, 0x9e, CALL_JUMP};
-	enum { LOCAL = 23, BEHIND_LOCAL = 28, BEHIND = sizeof(code) + 4 };
+	static const uint8_t code[] = {0x9f, 0x0f, 0x90, 0xc0,	   0x89, 0xf9, /* to mov */
+				       0x81, 0xe1, 0x00, 0x41,	   0x08, 0x00, /* and */
+				       0x81, 0xf9, 0x00, 0x01,	   0x00, 0x00, /* cmp */
+				       0x75, 0x11, 0x48, 0x83,	   0x3d, 0,    0, 0, 0,
+				       1,						/* cmpq */
+				       0x75, 0x07, 0x48, 0xff,	   0x05, 0,    0, 0, 0, /* incq */
+				       0x04, 0x7f, 0x9e, CALL_JUMP};
+	enum { CMP = 23, BEHIND_CMP = 28, INC = 33, BEHIND_INC = 37, BEHIND = sizeof(code) + 4 };
 
 	memcpy(out + CALL_FAST, code, sizeof(code));
-	call_put_distance(out + CALL_FAST + LOCAL, p->local, here + CALL_FAST + BEHIND_LOCAL);
+	call_put_distance(out + CALL_FAST + CMP, p->local, here + CALL_FAST + BEHIND_CMP);
+	call_put_distance(out + CALL_FAST + INC, p->local, here + CALL_FAST + BEHIND_INC);
 	call_put_distance(out + CALL_FAST + sizeof(code), here + CALL_SLOW,
 			  here + CALL_FAST + BEHIND);
 }
@@ -173,7 +177,8 @@ uint8_t *call_stubs_make(struct call_patches *p)
 	call_frames_put(code, frames);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct fast_call *fast = call_stubs_fast(&p->sites[i]);
-		struct call_kind kind = fast ? fast->kind : (struct call_kind){.nr = UINT16_MAX};
+		struct call_kind kind =
+			fast ? fast->kind : (struct call_kind){.nr = (__u16)p->sites[i].number};
 
 		make_stub(p, i, code + CALL_STUBS + (size_t)i * CALL_STUB_BYTES);
 		memcpy(code + call_stubs_kinds(p) + i * sizeof(kind), &kind, sizeof(kind));

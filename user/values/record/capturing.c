@@ -608,6 +608,12 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	capture_programs_counters(c->programs, &n);
 	end_draining(c);
 	write_waiting(c);
+	uint32_t closed = capture_writer_calls_closed(c->writer);
+	if (closed)
+		fprintf(words,
+			"system calls of %u thread%s were seen by probes from some time on: two "
+			"tasks have one thread pointer, or handlers were left by siglongjmp(); ",
+			closed, closed == 1 ? "" : "s");
 	if (*c->why_hooks)
 		fprintf(words, "system calls were seen by the kernel's hooks: %s; ", c->why_hooks);
 	if (c->image &&

@@ -22,6 +22,8 @@ struct lane {
 	uint64_t lost;	      /* told of */
 	uint64_t awaited[AWAITED_MOST];
 	uint32_t n_awaited;
+	bool closed;   /* no stub finds it any more, and nothing is given back */
+	uint64_t sure; /* then: the first note that nobody vouches for */
 };
 
 struct call_notes {
@@ -158,10 +160,42 @@ static bool decode(const struct call_notes *n, uint32_t lane, const struct call_
 	return true;
 }
 
-static void pass_by(struct lane *l)
+void call_notes_close_lane(struct call_notes *notes, uint32_t lane, uint64_t sure)
 {
+	struct lane *l = &notes->lanes[lane];
+	struct call_lane *its = lane_of(notes, lane);
+
+	if (!l->closed || (int64_t)(sure - l->sure) < 0)
+		l->sure = sure;
+	__atomic_store_n(&l->closed, true, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&its->owner, CALL_LANE_CLOSED, __ATOMIC_SEQ_CST);
+}
+
+bool call_notes_doubts(const struct call_notes *notes, uint32_t lane, uint64_t from, uint64_t until)
+{
+	const struct lane *l = &notes->lanes[lane];
+
+	return l->closed && (int64_t)(until - from) > 0 && (int64_t)(until - l->sure) > 0;
+}
+
+uint32_t call_notes_closed(const struct call_notes *notes)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < CALL_LANES; i++)
+		n += notes->lanes[i].closed;
+	return n;
+}
+
+/* The note is not whole, and its thread does something else. */
+static void pass_by(struct call_notes *n, uint32_t lane)
+{
+	struct lane *l = &n->lanes[lane];
+
 	if (l->n_awaited < AWAITED_MOST)
 		l->awaited[l->n_awaited++] = l->next;
+	else /* what is not remembered must not be used again */
+		call_notes_close_lane(n, lane, load(&lane_of(n, lane)->head));
 	l->next++;
 }
 
@@ -185,7 +219,8 @@ enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, ui
 		struct call_note *note = note_of(notes, lane, l->next);
 		bool elsewhere = told == 2 && l->next + 1 == until;
 
-		if (until - l->next > CALL_NOTES) { /* that is none of a stub's doing */
+		if (until - l->next > CALL_NOTES ||
+		    call_notes_doubts(notes, lane, l->next, until)) {
 			l->next = until;
 			lost++;
 		} else if (__atomic_load_n(&note->state, __ATOMIC_ACQUIRE) == 1) {
@@ -200,7 +235,7 @@ enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, ui
 				return CALL_NOTES_RECORD;
 			lost += !elsewhere;
 		} else if (told) {
-			pass_by(l);
+			pass_by(notes, lane);
 			lost += !elsewhere;
 		} else {
 			break;
@@ -248,22 +283,39 @@ static void look_at(struct call_notes *n, uint32_t lane)
 		l->bytes = bytes;
 }
 
+static bool is_half_full(const struct call_lane *its)
+{
+	return load(&its->head) - load(&its->tail) > CALL_NOTES / 2 ||
+	       load(&its->bytes_head) - load(&its->bytes_tail) > CALL_BYTES / 2;
+}
+
+/* Gives back what was taken, but for what a thread still writes to when its handler returns. From
+ * one that it has left by siglongjmp() it never returns. Before the lane is full it is closed, and
+ * what its thread calls from then on is seen by probes. */
+static void give_back(struct call_notes *n, uint32_t lane)
+{
+	struct lane *l = &n->lanes[lane];
+	struct call_lane *its = lane_of(n, lane);
+
+	if (l->closed)
+		return;
+	await(n, lane);
+	if (l->n_awaited && is_half_full(its))
+		call_notes_close_lane(n, lane, load(&its->head));
+	if (l->n_awaited)
+		return;
+	if ((int64_t)(l->next - l->seen) >= 0)
+		store(&its->bytes_tail, l->bytes);
+	store(&its->tail, l->next);
+}
+
 void call_notes_look(struct call_notes *notes, uint64_t now_ns)
 {
 	store(&((struct call_shared *)notes->memory)->time_ns, now_ns);
 	for (uint32_t i = 0; i < CALL_LANES; i++) {
-		struct lane *l = &notes->lanes[i];
-		struct call_lane *its = lane_of(notes, i);
-
-		if (!l->bound)
+		if (!notes->lanes[i].bound)
 			continue;
-		await(notes, i);
-		/* Where more are passed by than are kept in mind, nothing is given back any more.
-		 */
-		if (!l->n_awaited && (int64_t)(l->next - l->seen) >= 0)
-			store(&its->bytes_tail, l->bytes);
-		if (!l->n_awaited)
-			store(&its->tail, l->next);
+		give_back(notes, i);
 		if (notes->stopped)
 			continue;
 		look_at(notes, i);
@@ -277,7 +329,8 @@ bool call_notes_much(const struct call_notes *notes)
 	for (uint32_t i = 0; i < CALL_LANES; i++) {
 		struct call_lane *its = lane_of(notes, i);
 
-		if (!__atomic_load_n(&notes->lanes[i].bound, __ATOMIC_RELAXED))
+		if (!__atomic_load_n(&notes->lanes[i].bound, __ATOMIC_RELAXED) ||
+		    __atomic_load_n(&notes->lanes[i].closed, __ATOMIC_RELAXED))
 			continue;
 		if (load(&its->head) - load(&its->tail) > CALL_NOTES / MUCH_SHARE ||
 		    load(&its->bytes_head) - load(&its->bytes_tail) > CALL_BYTES / MUCH_SHARE)

@@ -23,6 +23,15 @@ bool call_notes_task(const struct call_notes *notes, uint32_t lane, uint32_t *ta
 /* The lane, which was nobody's, is the thread's that has this pointer. */
 void call_notes_claim(struct call_notes *notes, uint32_t lane, uint64_t owner);
 
+/* Has no stub find the lane any more: what its thread calls from then on is seen by probes. Notes
+ * from number @sure on are lost: others may have written them, or their call is told already. */
+void call_notes_close_lane(struct call_notes *notes, uint32_t lane, uint64_t sure);
+/* Whether there are such notes from number @from on, before number @until. */
+bool call_notes_doubts(const struct call_notes *notes, uint32_t lane, uint64_t from,
+		       uint64_t until);
+/* How many lanes are closed. */
+uint32_t call_notes_closed(const struct call_notes *notes);
+
 enum call_notes_next { CALL_NOTES_NONE, CALL_NOTES_RECORD, CALL_NOTES_LOST };
 /* How many calls have found no room in the lane since this was last asked, as its process says. */
 uint64_t call_notes_lost(struct call_notes *notes, uint32_t lane);

@@ -61,6 +61,8 @@ void capture_lanes_take_note(const struct capture_lanes *lanes, struct capture_t
 	if (!lanes->notes || !lanes->patches || l->lane >= CALL_LANES ||
 	    (l->its_owner && l->its_owner != l->owner))
 		return;
+	if (l->shared)
+		call_notes_close_lane(lanes->notes, l->lane, l->head);
 	uint32_t task;
 	pid_t pid;
 	if (l->its_owner)
@@ -69,6 +71,10 @@ void capture_lanes_take_note(const struct capture_lanes *lanes, struct capture_t
 		call_notes_claim(lanes->notes, l->lane, l->owner);
 	bool same = call_notes_task(lanes->notes, l->lane, &task, &pid) && task == t->task;
 	call_notes_bind(lanes->notes, l->lane, t->task, l->pid);
+	/* One of them may be its, whoever has the lane. */
+	if (call_notes_doubts(lanes->notes, l->lane, t->lane_head, l->head))
+		capture_tasks_add_lost(all, t, 1, 0, t->last_ns);
+	t->lane_head = l->head;
 	/* What stands there of another task, or was told by the kernel until now, is not its. */
 	if (!same)
 		t->clock_next = l->clocks;

@@ -29,6 +29,7 @@ struct capture_task {
 	struct clock_asked asked;
 	struct clock_notes *clocks; /* that the process keeps; NULL: not asked yet */
 	uint64_t clock_next;	    /* of these */
+	uint64_t lane_head;	    /* of the notes in its lane, when that was told last */
 	uint64_t last_order;
 	struct bytes channels; /* notes of them that wait, */
 	uint32_t n_channels;   /* how many, and how many are in segments before */

@@ -247,6 +247,14 @@ void capture_writer_calls_stop(struct capture_writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
+uint32_t capture_writer_calls_closed(struct capture_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	uint32_t n = w->lanes.notes ? call_notes_closed(w->lanes.notes) : 0;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
 void capture_writer_begin(struct capture_writer *w, uint64_t now_ns)
 {
 	pthread_mutex_lock(&w->lock);

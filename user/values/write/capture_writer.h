@@ -40,6 +40,9 @@ void capture_writer_waits(struct capture_writer *w, uint32_t task,
 bool capture_writer_much_noted(const void *writer);
 /* What it notes from here on is not taken. */
 void capture_writer_calls_stop(struct capture_writer *w);
+/* How many of its threads note no calls any more, as what they write to is written to by others, or
+ * was never finished. */
+uint32_t capture_writer_calls_closed(struct capture_writer *w);
 /* Records of the ring `captures` are taken between these two, and what the process has noted. The
  * second returns how many notes that were, in one lane at most; @all: nothing that was in the ring
  * when this began is left there, else notes wait. */

@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_patched_tasks.sh: with --carrier patch each thread notes its system calls where no other one
+# writes. Programs for which that does not hold by itself: two tasks with one thread pointer, made by
+# clone() through another function; one that is made by clone() while another thread makes calls; handlers
+# that are left by siglongjmp(), so that what their signal has found half noted never gets whole. What is
+# told of them is what they print, what is not marked is exact, and they end as ever.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+
+cp "$tests/value/hard/note.h" . || exit 1
+# A task with the memory and the thread pointer of its maker runs @f on @stack. The number is not next to the
+# instruction, as in syscall().
+cat >begin.c <<'C'
+__asm__(".globl begin\nbegin:\n\tmov %rdx, %r9\n\tmov (%rcx), %eax\n\txor %edx, %edx\n\txor %r10d, %r10d\n"
+	"\txor %r8d, %r8d\n\tnop\n\tsyscall\n\tcmp $-4095, %rax\n\tjae 1f\n\ttest %eax, %eax\n\tjnz 1f\n"
+	"\tcall *%r9\n1:\tret\n");
+C
+cat >pointer.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include "note.h"
+long begin(long flags, void *stack, void (*f)(void), const long *number);
+static char stack[1 << 16] __attribute__((aligned(16)));
+static volatile int run, ended;
+static volatile unsigned long other;
+static int fd;
+static unsigned long reads(int n)
+{
+	unsigned long sum = 0;
+	char bytes[64];
+	for (int i = 0; i < n; i++) {
+		long got = pread(fd, bytes, 1 + i % 60, i * 7 % 4000);
+		for (long k = 0; k < got; k++)
+			sum = sum * 31 + bytes[k];
+	}
+	return sum;
+}
+static void work(void)
+{
+	while (!run)
+		;
+	other = reads(20000);
+	ended = 1;
+	syscall(SYS_exit, 0);
+}
+int main(void)
+{
+	static const long number = SYS_clone;
+	fd = open("/proc/self/exe", O_RDONLY);
+	note(1, reads(1000));
+	note(2, begin(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+		      stack + sizeof(stack), work, &number) > 0);
+	run = 1;
+	for (int i = 0; i < 20; i++)
+		note(3, reads(1000));
+	while (!ended)
+		usleep(1000);
+	note(4, other);
+	return other == reads(20000) ? 4 : 1;
+}
+C
+cat >beside.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include "note.h"
+static char stack[1 << 16] __attribute__((aligned(16)));
+static volatile int reading;
+static int fd;
+static int work(void *arg)
+{
+	return (int)syscall(SYS_exit, 0);
+}
+static void *reads(void *arg)
+{
+	unsigned long sum = 0, bytes;
+	for (int i = 0; i < 30000; i++) {
+		if (read(fd, &bytes, sizeof(bytes)) == sizeof(bytes))
+			sum = sum * 31 + bytes;
+		if (i % 200 == 199)
+			note(7, sum);
+		if (i == 15000)
+			reading = 1;
+	}
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+	fd = open("/dev/urandom", O_RDONLY);
+	pthread_create(&thread, NULL, reads, NULL);
+	while (!reading)
+		sched_yield();
+	clone(work, stack + sizeof(stack),
+	      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, NULL);
+	pthread_join(thread, NULL);
+	return 5;
+}
+C
+cat >left.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/time.h>
+#include "note.h"
+enum { TIMES = 150000 };
+static sigjmp_buf before;
+static volatile unsigned long sum;
+static volatile int made, left;
+static int fd;
+static void handle(int sig)
+{
+	left++;
+	siglongjmp(before, 1);
+}
+static void reads(void)
+{
+	unsigned long bytes = 0;
+	if (read(fd, &bytes, sizeof(bytes)) == sizeof(bytes))
+		sum = sum * 31 + bytes;
+}
+int main(void)
+{
+	struct itimerval every = {{0, 500}, {0, 500}}, never = {0};
+	fd = open("/dev/urandom", O_RDONLY);
+	signal(SIGALRM, handle);
+	setitimer(ITIMER_REAL, &every, NULL);
+	sigsetjmp(before, 1);
+	while (left < 300 || made < TIMES / 4) {
+		made++;
+		reads();
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_IGN);
+	note(1, sum);
+	for (int i = 0; i < TIMES; i++) {
+		if (i % 1000 == 0)
+			note(2, sum);
+		reads();
+	}
+	note(3, sum);
+	return 6;
+}
+C
+cc=${CC:-cc}
+$cc -O1 -shared -fPIC -o libbegin.so begin.c && $cc -O1 -g -w -pthread -o beside beside.c && $cc -O1 -g -w -o left left.c &&
+	$cc -O1 -g -w -o pointer pointer.c -L. -lbegin -Wl,-rpath,"$PWD" || skip 'no compiler'
+
+trace() { # PROGRAM STATUS
+	timeout 120 "$PUGMARK" record --level values --carrier patch -o "of.$1" -- "./$1" >printed 2>err
+	claim "$1: it ends as ever, and no hooks were needed" is "$? $(grep -c hooks err)" "$2 0"
+	"$PUGMARK" values "of.$1" note --limit 3000 >got 2>err.values
+	sed -nE 's/^[0-9]+ [0-9]+ (note\([^)]*\)).*/\1/p' got >notes
+	grep -v '[~?]' notes | sort >sure
+	sed 's/~//g' notes | sort >told
+	grep ^note printed | sort >printed.notes
+	claim "$1: what is not marked is what was printed" is "$(comm -13 printed.notes sure | wc -l)" 0
+	claim "$1: so is what is assumed" is "$(comm -13 printed.notes told | wc -l)" 0
+}
+trace pointer 4
+claim 'pointer: what both have noted is lost, which is a gap' \
+	is "$("$PUGMARK" verify of.pointer | grep '^values of task 1:' | grep -c 'a gap.*were lost')" 1
+claim 'pointer: it is said that probes see what comes behind' grep -q 'of 1 thread were seen by probes' err
+trace beside 5
+claim 'beside: all is told' is "$(comm -12 told printed.notes | wc -l)" 150
+trace left 6
+claim 'left: all is exact, whatever was never noted to its end' is "$(comm -12 sure printed.notes | wc -l)" 152
+conclude
