@@ -139,13 +139,19 @@ void attach_stacks_since(struct attach_stacks *s, uint64_t since_ns)
 	s->since_ns = since_ns;
 }
 
+/* Where what process @pid has mapped is kept; NULL: it was not looked at. */
+static struct unwinder **slot_of(struct attach_stacks *s, pid_t pid)
+{
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		if (s->unwinders[i] && unwinder_pid(s->unwinders[i]) == pid)
+			return &s->unwinders[i];
+	return NULL;
+}
+
 /* @fresh: reads again what the process has mapped. NULL: it has ended, or that may be. */
 static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fresh)
 {
-	struct unwinder **slot = NULL, *u;
-	for (uint32_t i = 0; i < PROCESSES && !slot; i++)
-		if (s->unwinders[i] && unwinder_pid(s->unwinders[i]) == pid)
-			slot = &s->unwinders[i];
+	struct unwinder **slot = slot_of(s, pid), *u;
 	if (slot && !fresh)
 		return *slot;
 	if (is_late(s) || unwinder_new(pid, &s->room, &u))
@@ -159,7 +165,7 @@ static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fre
 
 void attach_stacks_meet(struct attach_stacks *s, pid_t pid)
 {
-	if (s->met == MEET_MAX || is_late(s))
+	if (s->met == MEET_MAX || is_late(s) || slot_of(s, pid))
 		return;
 	s->met++;
 	struct unwinder *u = unwinder_of(s, pid, false);
@@ -270,9 +276,9 @@ uint64_t attach_stacks_returning(struct attach_stacks *s, const struct signal_no
  * the first ones. */
 static struct unwinder *unwinder_for(struct attach_stacks *s, pid_t pid, bool fresh)
 {
-	for (uint32_t i = 0; i < PROCESSES && !fresh; i++)
-		if (s->unwinders[i] && unwinder_pid(s->unwinders[i]) == pid)
-			return s->unwinders[i];
+	struct unwinder **slot = slot_of(s, pid);
+	if (slot && !fresh)
+		return *slot;
 	if ((pid == s->refused && !fresh) || s->looks >= PROCESSES + s->cleaned / 1024)
 		return NULL;
 	s->looks++;

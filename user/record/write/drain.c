@@ -25,8 +25,10 @@ static void look_at_process(struct collector *c, int32_t pid, uint32_t execs)
 		return;
 	const struct chunk_text *text =
 		maps_watch_look(c->maps, pid, execs, clock_now_ns(), &bytes);
-	if (text)
-		chunk_add(c, text, bytes);
+	if (!text)
+		return;
+	chunk_add(c, text, bytes);
+	c->looks_due = true;
 }
 
 static void count_hits(struct collector *c, const struct batch *batch, size_t bytes)
@@ -234,8 +236,9 @@ void *collector_drain(void *context)
 			c->stall_ms = 0;
 		}
 		if (c->current && c->current->len &&
-		    clock_now_ns() - c->current->since_ns > FLUSH_NS)
+		    (c->looks_due || clock_now_ns() - c->current->since_ns > FLUSH_NS))
 			chunk_turn(c, false);
+		c->looks_due = false;
 		wait_ns = next_wait_ns(c, before, wait_ns);
 		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
 		collector_lock(c);

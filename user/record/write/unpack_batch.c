@@ -289,10 +289,10 @@ void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t bytes)
 	struct reading reading = {
 		g, b->time_ns, b->cfa_high, b->time_ns, .serial = b->snapshots, .pid = b->pid};
 
-	if (u->lanes && !u->task->n_events && !segment_encoder_count(u->enc))
-		attach_stacks_meet(u->attach_stacks, b->pid);
 	if (u->task->execs != b->execs)
 		attach_stacks_forget(u->attach_stacks, b->pid);
+	if (!u->task->n_events && !segment_encoder_count(u->enc))
+		attach_stacks_meet(u->attach_stacks, b->pid);
 	unpack_note_task(u, b->lost, b->execs);
 	if (b->n < n)
 		n = b->n;
