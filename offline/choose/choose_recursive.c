@@ -421,9 +421,12 @@ static struct candidate *find_candidates(struct pruning *p, uint32_t *n)
 			c[(*n)++] = (struct candidate){.block = b, .cost = cost};
 	}
 	free(forced);
-	qsort(c, *n, sizeof(*c), dearer_first);
-	while (*n && c[*n - 1].cost < WORTH * whole)
-		--*n;
+	uint32_t worth = 0; /* of millions, some thousands are */
+	for (uint32_t i = 0; i < *n; i++)
+		if (!(c[i].cost < WORTH * whole))
+			c[worth++] = c[i];
+	*n = worth;
+	qsort(c, worth, sizeof(*c), dearer_first);
 	return c;
 }
 

@@ -7,48 +7,49 @@
 
 /* Walks on from @block in silence along all ways, through each block at most once before and once
  * after a call; if it comes back to @block after a call, there is a cycle. What is still to be
- * walked is a block's number times two, and one more after a call. */
+ * walked is a block's number times two, and one more after a call. What the loop needs is in
+ * variables of its own, as in walks to nodes. */
 bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 {
-	if (ch->marks[block])
-		return true;
 	const uint32_t *succs = ch->prog->succs;
+	const struct hop *hops = ch->hops;
+	const uint8_t *marks = ch->marks;
 	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
-	uint32_t stamp = ++ch->stamp;
-	bool blocks = conflict_shows_blocks(ch, block);
-	ch->back.n = 0;
-	push(ch, &ch->back, 2 * block);
-	for (bool first = true; ch->back.n; first = false) {
-		bool called = ch->back.at[--ch->back.n] & 1;
-		uint32_t b = ch->back.at[ch->back.n] / 2;
-		const struct hop *hop = &ch->hops[b];
-		if (b == block && (called || (blocks && !first)))
-			return false;
-		uint32_t place = conflict_place(ch, b);
-		if (seen[called][place] == stamp || ch->marks[b])
+	if (marks[block])
+		return true;
+	uint32_t stamp = ++ch->stamp, mask = ch->places_mask;
+	bool blocks = conflict_shows_blocks(ch, block), holds = true;
+	struct vec_u32 back = ch->back;
+	back.n = 0;
+	bool ok = VEC_PUSH(&back, 2 * block);
+	for (bool first = true; back.n && ok && holds; first = false) {
+		bool called = back.at[--back.n] & 1;
+		uint32_t b = back.at[back.n] / 2;
+		const struct hop *hop = &hops[b];
+		holds = b != block || (!called && (!blocks || first));
+		if (!holds || seen[called][b & mask] == stamp || marks[b])
 			continue;
 		if (!first)
-			seen[called][place] = stamp;
+			seen[called][b & mask] = stamp;
 		ch->steps++;
 		ch->work += 1 + hop->n_succ;
-		if (conflict_spent(ch))
-			return false;
+		holds = !conflict_spent(ch);
+		if (!holds)
+			continue;
 		if (hop->is_node && ch->prog->blocks[b].call != CALL_NONE) {
 			if (!conflict_call_silent(ch, b) ||
 			    (ch->prog->blocks[b].flags & (PROG_TAIL | PROG_NORETURN)))
 				continue;
 			called = true;
 		}
-		if (!VEC_RESERVE(&ch->back, hop->n_succ)) {
-			ch->failed = true;
-			return false;
-		}
-		for (uint32_t i = hop->succ; i < hop->succ + hop->n_succ; i++)
-			if (succs[i] == block ||
-			    seen[called][conflict_place(ch, succs[i])] != stamp)
-				ch->back.at[ch->back.n++] = 2 * succs[i] + called;
+		ok = VEC_RESERVE(&back, hop->n_succ);
+		for (uint32_t i = hop->succ; ok && i < hop->succ + hop->n_succ; i++)
+			if (succs[i] == block || seen[called][succs[i] & mask] != stamp)
+				back.at[back.n++] = 2 * succs[i] + called;
 	}
-	return true;
+	ch->back = back;
+	ch->failed |= !ok;
+	return holds && ok;
 }
 
 /* Whether each call that @func can begin with in silence is of a function that is not @left. */

@@ -186,12 +186,16 @@ static const uint64_t found[] = {
 };
 static_assert(SHAPE_BITS <= 48, "what was found lies below");
 
-/* Whether the shape of @insn was tried with and without a probe, and the probe changed nothing. */
+/* Whether the shape of @insn was tried with and without a probe, and the probe changed nothing. All
+ * instructions of a program are asked about: a search that does not branch by what it finds takes
+ * half the time of one that does. */
 static bool is_known(const ZydisDecodedInstruction *insn)
 {
 	uint64_t shape = shape_of(insn);
-	size_t low = SEARCH_FIRST_NOT(0, sizeof(known) / sizeof(*known), i, known[i] < shape);
-	return low < sizeof(known) / sizeof(*known) && known[low] == shape;
+	const uint64_t *at = known;
+	for (size_t n = sizeof(known) / sizeof(*known); n > 1; n -= n / 2)
+		at += (at[n / 2 - 1] < shape) * (n / 2);
+	return *at == shape;
 }
 
 /* STEPPED, EMULATED, or why it is refused. */
