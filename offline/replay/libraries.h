@@ -13,6 +13,7 @@ struct library_function {
 	uint64_t addr;	  /* run-time */
 	const char *name; /* of its model, static; NULL: it has none */
 	uint64_t plain;	  /* the variant that is executed instead; 0: this one */
+	bool compares; /* its result is below, above or 0; which number it is each variant says */
 };
 
 struct library_functions {

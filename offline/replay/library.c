@@ -260,7 +260,7 @@ static int tell_time(struct value_run *run, const char *name)
 /* Another variant of a function is executed than the one that ran. It ends at an address that
  * nothing else has, where what only the other one would have left in registers is forgotten. */
 #define VARIANT_END 0
-static int begin_variant(struct value_run *run, uint64_t ip)
+static int begin_variant(struct value_run *run, const struct library_function *f)
 {
 	struct value_state *s = value_machine_state(run->machine);
 	uint64_t end = VARIANT_END;
@@ -269,10 +269,11 @@ static int begin_variant(struct value_run *run, uint64_t ip)
 	struct variant *v = &run->variants[run->n_variants++];
 	value_residue_begin(&v->call, run->machine, s->rip);
 	v->sp = s->gpr[VALUE_RSP];
+	v->compares = f->compares;
 	if (value_memory_read(&run->memory, v->sp, &v->ret, 8, NULL) ||
 	    value_memory_write(&run->memory, v->sp, &end, 8, VALUE_EXACT))
 		return go_blind(run, "no stack");
-	s->rip = ip;
+	s->rip = f->plain;
 	return VALUE_REPLAY_LIMIT;
 }
 
@@ -286,6 +287,9 @@ static int end_variant(struct value_run *run)
 		return go_blind(run, "a variant that does not return");
 	value_memory_write(&run->memory, v->sp, &v->ret, 8, VALUE_EXACT);
 	import_clobber(m);
+	/* Which number it is a record says, if there is one. */
+	if (v->compares && rax && quality == VALUE_EXACT)
+		quality = VALUE_ASSUMED;
 	value_set_gpr(m, VALUE_RAX, rax, quality);
 	value_residue_end(&run->residues, m, &v->call);
 	value_machine_state(m)->rip = v->ret;
@@ -399,7 +403,7 @@ static int at_place(struct value_run *run)
 	if (err == -ENOMEM)
 		return VALUE_REPLAY_NO_MEMORY;
 	/* Not all is known of what the model looks at: the code may do with less. */
-	return f && f->plain ? begin_variant(run, f->plain) : VALUE_REPLAY_LIMIT;
+	return f && f->plain ? begin_variant(run, f) : VALUE_REPLAY_LIMIT;
 }
 
 static void put_told(struct value_machine *m, unsigned reg, uint32_t value, uint32_t varies)

@@ -117,6 +117,7 @@ struct own_code {
 /* A variant of a library's function that is executed in place of another. */
 struct variant {
 	uint64_t sp, ret; /* where its return address lies, and what it is */
+	bool compares;	  /* library_function.compares */
 	struct residue_call call;
 };
 

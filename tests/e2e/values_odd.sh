@@ -70,6 +70,24 @@ int main(int argc, char **argv)
 C
 sees some 'behind a function that leaves no flag known, those that an instruction has set are'
 
+build wide -fno-builtin -std=gnu17 <<'C'
+#include <stdlib.h>
+#include <wchar.h>
+int main(void)
+{
+	enum { PAGE = 4096 / sizeof(wchar_t) };
+	wchar_t *pages = aligned_alloc(4096, 3 * 4096);
+	for (int i = 0; i < 40; i++) {
+		wchar_t *at = pages + PAGE - 1 - i;
+		wmemcpy(at, L"the same up to here", 20);
+		note(2 * i, 10 + wcscmp(at, L"the same up to there"));
+		note(2 * i + 1, 10 + wmemcmp(at, L"the same up to every", 20));
+	}
+	return 0;
+}
+C
+sees wide 'what a comparison says more than which text comes first is its own'
+
 build arch <<'C'
 int main(void)
 {
