@@ -142,6 +142,35 @@ static void run_strnlen(struct guest *g, struct model_value *out)
 	out->word = s ? strnlen(s, g->arg[1]) : 0;
 }
 
+/* Of characters of four bytes: how many there are before one that is 0, at most @max. What lies
+ * behind is not looked at. */
+static uint64_t wide_length(struct guest *g, uint64_t max)
+{
+	uint64_t n = 0;
+	uint32_t c = 1;
+
+	for (; !g->err && n < max; n++) {
+		g->err = n < GUEST_MAX_BYTES / sizeof(c)
+				 ? value_memory_read(g->memory, g->arg[0] + n * sizeof(c), &c,
+						     sizeof(c), NULL)
+				 : -ENOSYS;
+		if (g->err || !c)
+			break;
+	}
+	guest_bytes(g, g->arg[0], (n < max ? n + 1 : n) * sizeof(c));
+	return g->err ? 0 : n;
+}
+
+static void run_wcslen(struct guest *g, struct model_value *out)
+{
+	out->word = wide_length(g, UINT64_MAX);
+}
+
+static void run_wcsnlen(struct guest *g, struct model_value *out)
+{
+	out->word = wide_length(g, g->arg[1]);
+}
+
 static void run_strcmp(struct guest *g, struct model_value *out)
 {
 	const char *a = guest_string(g, g->arg[0], UINT64_MAX);
@@ -330,6 +359,8 @@ static const struct model models[] = {
 	{"tan", 0, RESULT_DOUBLE, 0, tan, 0},
 	{"tanh", 0, RESULT_DOUBLE, 0, tanh, 0},
 	{"trunc", 0, RESULT_DOUBLE, 0, trunc, 0},
+	{"wcslen", 1, RESULT_WORD, run_wcslen, 0, 0},
+	{"wcsnlen", 3, RESULT_WORD, run_wcsnlen, 0, 0},
 };
 
 static int by_name(const void *a, const void *b)

@@ -73,7 +73,7 @@ sees some 'behind a function that leaves no flag known, those that an instructio
 build wide -fno-builtin -std=gnu17 <<'C'
 #include <stdlib.h>
 #include <wchar.h>
-int main(void)
+int main(int argc, char **argv)
 {
 	enum { PAGE = 4096 / sizeof(wchar_t) };
 	wchar_t *pages = aligned_alloc(4096, 3 * 4096);
@@ -83,6 +83,11 @@ int main(void)
 		note(2 * i, 10 + wcscmp(at, L"the same up to there"));
 		note(2 * i + 1, 10 + wmemcmp(at, L"the same up to every", 20));
 	}
+	wchar_t one[2]; /* what lies behind it nobody has written */
+	asm volatile("" : : "r"(one) : "memory");
+	one[0] = 'a' + argc;
+	one[1] = 0;
+	note(98, wcslen(one) + 10 * wcsnlen(one, 5));
 	return 0;
 }
 C

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include <cmocka.h>
 
@@ -36,6 +37,8 @@ static void fill(void)
 {
 	for (int i = 0; i < BYTES; i++)
 		mirror[i] = next_random() % 24 ? 'a' + next_random() % 2 : 0;
+	for (int i = 0; i < BYTES; i += 256) /* the end of a wide text */
+		memset(mirror + i, 0, sizeof(wchar_t));
 	mirror[BYTES - 1] = 0;
 	assert_int_equal(value_memory_write(&memory, BASE, mirror, BYTES, VALUE_EXACT), 0);
 }
@@ -105,6 +108,12 @@ static void test_looking(void **state)
 		assert_int_equal(result(), strlen(at(a)));
 		call("strnlen", a, n, 0, 0);
 		assert_int_equal(result(), strnlen(at(a), n));
+		call("wcsnlen", a & ~3ull, n, 0, 0);
+		assert_int_equal(result(), wcsnlen((wchar_t *)at(a & ~3ull), n));
+		if (wcsnlen((wchar_t *)at(a & ~3ull), 100) < 100) {
+			call("wcslen", a & ~3ull, 0, 0, 0);
+			assert_int_equal(result(), wcslen((wchar_t *)at(a & ~3ull)));
+		}
 		call("strcmp", a, b, 0, 0);
 		is_order(result(), strcmp(at(a), at(b)));
 		call("strncmp", a, b, n, 0);
