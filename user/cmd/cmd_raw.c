@@ -150,7 +150,7 @@ int cmd_raw(int argc, char **argv)
 	if (status)
 		return status == OPTIONS_HELP ? EXIT_OK : status;
 	if (argc - optind != 1)
-		return command_usage("raw", "one recording is needed");
+		return command_usage("raw", "one recording is needed, behind all options");
 	if (raw.captures && raw.count)
 		return command_usage("raw", "--captures and --count exclude each other");
 	raw.dir = argv[optind];
