@@ -3,8 +3,8 @@
 # values_patched_tasks.sh: with --carrier patch each thread notes its system calls where no other one
 # writes. Programs for which that does not hold by itself: two tasks with one thread pointer, made by
 # clone() through another function; one that is made by clone() while another thread makes calls; handlers
-# that are left by siglongjmp(), so that what their signal has found half noted never gets whole. What is
-# told of them is what they print, what is not marked is exact, and they end as ever.
+# that are left by siglongjmp(), so that what their signal has found half noted never gets whole; a handler on
+# a stack of its own. What is told of them is what they print, what is not marked is exact, and they end as ever.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -173,4 +173,79 @@ trace beside 5
 claim 'beside: all is told' is "$(comm -12 told printed.notes | wc -l)" 150
 trace left 6
 claim 'left: all is exact, whatever was never noted to its end' is "$(comm -12 sure printed.notes | wc -l)" 152
+
+# A handler on a stack of its own stays there while the recording ends. Below it, on the thread's first stack, is
+# the frame of another one, whose signal has found the thread in a stub, where that returns to.
+cat >altstack.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+static char other[1 << 16], bytes[60000];
+static volatile int first, second;
+static void wait_for(int sig)
+{
+	if (first)
+		return;
+	first = 1;
+	while (!second)
+		;
+}
+static void stay(int sig)
+{
+	char byte;
+	if (!first || second)
+		return;
+	second = 1;
+	write(1, "stays\n", 6);
+	while (read(3, &byte, 1) < 1)
+		usleep(1000);
+}
+int main(void)
+{
+	struct itimerval once = {{0, 0}, {0, 20300}}, often = {{0, 7000}, {0, 7000}}, never = {0};
+	stack_t s = {.ss_sp = other, .ss_size = sizeof(other)};
+	struct sigaction a = {.sa_handler = wait_for, .sa_flags = SA_RESTART};
+	struct sigaction b = {.sa_handler = stay, .sa_flags = SA_ONSTACK | SA_RESTART};
+	int fd = open("/dev/zero", O_RDONLY);
+	char byte;
+	fcntl(3, F_SETFL, O_NONBLOCK);
+	sigaltstack(&s, NULL);
+	sigaction(SIGALRM, &a, NULL);
+	sigaction(SIGPROF, &b, NULL);
+	write(1, "ready\n", 6);
+	while (read(0, &byte, 1) < 0)
+		;
+	setitimer(ITIMER_REAL, &once, NULL);
+	setitimer(ITIMER_PROF, &often, NULL);
+	while (!first)
+		read(fd, bytes, sizeof(bytes)); /* where the signal comes as the call is over, nearly always */
+	setitimer(ITIMER_PROF, &never, NULL);
+	return 8;
+}
+C
+$cc -O1 -w -o altstack altstack.c
+mkfifo go ask
+exec 8<>ask 9<>go
+statuses='' stay=0
+for i in 1 2 3 4; do
+	./altstack <go 3<ask >printed &
+	target=$!
+	started+=("$target")
+	await grep -q ready printed
+	"$PUGMARK" record --level values --carrier patch -p $target -o "alt.$i" >err 2>&1 &
+	recorder=$!
+	await grep -q ': recording' err
+	echo >&9
+	await grep -q stays printed
+	kill -INT $recorder
+	wait $recorder
+	grep -q 'what system calls were made by stays in 1 process' err && stay=$((stay + 1))
+	printf y >&8
+	wait $target
+	statuses+=" $?"
+done
+claim 'altstack: it goes on as ever, wherever its handlers return to' is "$statuses" ' 8 8 8 8'
+claim 'altstack: it is said that the stubs stay for them' test $stay -gt 0
 conclude

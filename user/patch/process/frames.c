@@ -5,10 +5,25 @@
 #include "offline/base/sigframe.h"
 
 enum {
-	AT_ONCE = 1024, /* words */
-	OVERLAP = SIGFRAME_SEGMENTS - SIGFRAME_IP,
+	AT_ONCE = 1024,				    /* words */
+	SEGMENTS = SIGFRAME_SEGMENTS - SIGFRAME_SP, /* words from a frame's stack pointer to them */
+	IP = SIGFRAME_IP - SIGFRAME_SP,
 	STACK_MOST = 8 << 20,
 	STACK_UNKNOWN = 64 << 10, /* the stack pointer leads to nothing that is mapped */
+	STACKS_MOST = 8,
+};
+
+struct search {
+	const struct tracee *t;
+	const struct tracee_map *maps;
+	int n_maps;
+	void (*frame)(void *ctx, uint64_t ip);
+	void *ctx;
+	/* Stacks that are looked through, or are to be. */
+	struct {
+		uint64_t sp, end;
+	} stacks[STACKS_MOST];
+	uint32_t n;
 };
 
 static uint64_t end_of(const struct tracee_map *maps, int n_maps, uint64_t sp)
@@ -19,20 +34,44 @@ static uint64_t end_of(const struct tracee_map *maps, int n_maps, uint64_t sp)
 	return sp + STACK_UNKNOWN;
 }
 
+/* The stack from @sp on, unless it is part of one that is known. */
+static void add_stack(struct search *s, uint64_t sp)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (sp >= s->stacks[i].sp && sp < s->stacks[i].end)
+			return;
+	if (s->n == STACKS_MOST)
+		return;
+	s->stacks[s->n].sp = sp;
+	s->stacks[s->n++].end = end_of(s->maps, s->n_maps, sp);
+}
+
+static void look_through(struct search *s, uint64_t sp, uint64_t end)
+{
+	uint64_t words[AT_ONCE];
+	uint32_t n;
+
+	for (uint64_t at = sp & ~7ull; at + 8 * SEGMENTS < end;
+	     at += 8 * (uint64_t)(n - SEGMENTS)) {
+		n = (end - at) / 8 < AT_ONCE ? (end - at) / 8 : AT_ONCE;
+		while (n > SEGMENTS && tracee_read(s->t, at, words, n * sizeof(*words)))
+			n /= 2;
+		if (n <= SEGMENTS)
+			return;
+		for (uint32_t i = 0; i + SEGMENTS < n; i++)
+			if (sigframe_is_user(words[i + SEGMENTS])) {
+				s->frame(s->ctx, words[i + IP]);
+				add_stack(s, words[i]);
+			}
+	}
+}
+
 void frames_each(const struct tracee *t, const struct tracee_map *maps, int n_maps, uint64_t sp,
 		 void (*frame)(void *ctx, uint64_t ip), void *ctx)
 {
-	uint64_t words[AT_ONCE], end = end_of(maps, n_maps, sp);
-	uint32_t n;
+	struct search s = {.t = t, .maps = maps, .n_maps = n_maps, .frame = frame, .ctx = ctx};
 
-	for (uint64_t at = sp & ~7ull; at + 8 * OVERLAP < end; at += 8 * (uint64_t)(n - OVERLAP)) {
-		n = (end - at) / 8 < AT_ONCE ? (end - at) / 8 : AT_ONCE;
-		while (n > OVERLAP && tracee_read(t, at, words, n * sizeof(*words)))
-			n /= 2;
-		if (n <= OVERLAP)
-			return;
-		for (uint32_t i = 0; i + OVERLAP < n; i++)
-			if (sigframe_is_user(words[i + OVERLAP]))
-				frame(ctx, words[i]);
-	}
+	add_stack(&s, sp);
+	for (uint32_t i = 0; i < s.n; i++)
+		look_through(&s, s.stacks[i].sp, s.stacks[i].end);
 }

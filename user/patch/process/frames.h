@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* frames.h: where signals have interrupted a stopped thread, by the frames that the kernel made for
  * their handlers (offline/base/sigframe.h): from the stack pointer up to the end of that stack, or
- * 8 MiB of it. */
+ * 8 MiB of it; and of each stack that a frame there leads back to, as the frame of a handler on a
+ * stack of its own (sigaltstack()) does. */
 #ifndef USER_PATCH_PROCESS_FRAMES_H
 #define USER_PATCH_PROCESS_FRAMES_H
 
