@@ -69,8 +69,26 @@ static void seed_twice(struct builder *b, uint32_t insn)
 	rankmap_set(&b->returns_twice, b->insns.at[insn].off);
 }
 
+static bool goes_to_setjmp(const struct builder *b, uint32_t insn, uint8_t kind)
+{
+	uint64_t to = b->insns.at[insn].kind == kind ? builder_insn_target(b, insn) : 0;
+	return to && in_text(b, to) && rankmap_has(&b->returns_twice, to - b->text_addr);
+}
+
+/* musl's sigsetjmp, which calls setjmp at @insn: it looks whether to keep the signal mask and takes
+ * its return address off the stack, into the buffer, before. Where it begins, or PUGMARK_NONE. */
+static uint32_t sigsetjmp_around(const struct builder *b, uint32_t insn)
+{
+	enum { BETWEEN = 4 };
+	for (uint32_t i = insn; i > 2 && insn - i < BETWEEN; i--)
+		if (is_bytes(b, i - 1, "\x8f\x47", 2) && /* pop N(%rdi) */
+		    is_bytes(b, i - 3, "\x85\xf6", 2))	 /* test %esi,%esi */
+			return i - 3;
+	return PUGMARK_NONE;
+}
+
 /* Finds setjmp by its code, where there are no names; and the function in front of it that says
- * whether to keep the signal mask and jumps to it. longjmp is found by cfg.c. */
+ * whether to keep the signal mask and jumps to it, or keeps it. longjmp is found by cfg.c. */
 static void seed_by_code(struct builder *b)
 {
 	bool found = false;
@@ -80,9 +98,11 @@ static void seed_by_code(struct builder *b)
 			found = true;
 		}
 	for (uint32_t i = 1; found && i < b->insns.n; i++) {
-		uint64_t to =
-			b->insns.at[i].kind == PUGMARK_INSN_JMP ? builder_insn_target(b, i) : 0;
-		if (to && in_text(b, to) && rankmap_has(&b->returns_twice, to - b->text_addr) &&
+		uint32_t begin = goes_to_setjmp(b, i, PUGMARK_INSN_CALL) ? sigsetjmp_around(b, i)
+									 : PUGMARK_NONE;
+		if (begin != PUGMARK_NONE)
+			seed_twice(b, begin);
+		if (goes_to_setjmp(b, i, PUGMARK_INSN_JMP) &&
 		    (is_bytes(b, i - 1, "\x31\xf6", 2) || is_bytes(b, i - 1, "\xbe", 1)))
 			seed_twice(b, i - 1);
 	}

@@ -72,6 +72,7 @@ code_model_large same quick
 code_model_large_place same quick
 code_model_clang_large same quick
 nested_gotos same quick
+put_back same quick
 thread_ends same quick
 thread_ends_deeper same quick
 LIST

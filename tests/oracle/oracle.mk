@@ -21,7 +21,7 @@ $(BUILD)/oracle/code_model_clang_large: MODEL_CC := $(CLANG) -fpie -pie
 # Nested functions, of GCC alone.
 GCC := $(firstword $(shell command -v gcc))
 CLANGXX := $(firstword $(shell command -v clang++ clang++-14))
-ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(MODEL_HOSTS) $(BUILD)/oracle/leaves $(BUILD)/oracle/thread_ends \
+ORACLE_HOSTS := $(STATIC_HOSTS) $(WEAK_HOSTS) $(MODEL_HOSTS) $(BUILD)/oracle/leaves $(BUILD)/oracle/put_back $(BUILD)/oracle/thread_ends \
 		$(if $(GCC),$(BUILD)/oracle/nested_gotos) $(if $(CLANGXX),$(BUILD)/oracle/relative_vtables) \
 		$(if $(shell command -v fpc),$(BUILD)/oracle/packed_records)
 $(BUILD)/oracle/offsets: WEAK_FLAGS := -DFROM=1
@@ -51,6 +51,11 @@ $(BUILD)/oracle/nested_gotos: tests/oracle/hosts/nested_gotos.c
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(GCC) -std=gnu17 -O1 -Wall -Wextra -Werror -z execstack -o $@ $<
+
+$(BUILD)/oracle/put_back: tests/oracle/hosts/put_back.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-infinite-recursion -o $@ $<
 
 $(BUILD)/oracle/leaves: tests/oracle/hosts/leaves.c
 	@mkdir -p $(@D)

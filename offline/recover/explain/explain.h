@@ -119,6 +119,7 @@ struct candidate {
 			bool sure;     /* just the frames from @n to @open were left, and no call
 					  came and went unseen */
 			bool by_pad;   /* by landing.h, which says how far it came before */
+			bool again;    /* into a frame that had ended, inside of these */
 		} unwinding;
 	};
 };

@@ -131,6 +131,29 @@ static bool went_on_elsewhere(const struct parser *p, const struct lookahead *la
 	       (f->cfa != pugmark_event_cfa(e) || f->node != call);
 }
 
+/* Whether the event is behind a call of its function that returns there and nowhere else: setjmp's,
+ * which may return twice. The first return shows as well: so no call that was made in silence since
+ * the last event can come back there. */
+static bool comes_back_again(const struct parser *p, const struct lookahead *la)
+{
+	const struct pugmark_plan *plan = p->plans[la->e->module];
+	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
+	const struct pugmark_plan_func *f = &plan->funcs[plan->nodes[node].func];
+	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++) {
+		const struct pugmark_plan_node *call = &plan->nodes[i];
+		bool is = call->kind == PUGMARK_NODE_KIND_CALL ||
+			  call->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+			  call->kind == PUGMARK_NODE_KIND_LEAF;
+		uint32_t next = is ? pugmark_node_next(call) : PUGMARK_NONE;
+		if (next == PUGMARK_NONE || call->flags & PUGMARK_NODE_NORETURN)
+			continue;
+		const struct pugmark_plan_decision *d = &plan->decisions[next];
+		if (d->n == 1 && plan->alternatives[d->first] == node)
+			return true;
+	}
+	return false;
+}
+
 bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct candidate *c)
 {
 	struct stack_link links[STACK_LINKS_MAX];
@@ -139,9 +162,12 @@ bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct 
 	if (n < 0 || went_on_elsewhere(p, la, level))
 		return false;
 	uint32_t open = n ? 0 : asked_from(p, la, level + 1);
+	/* A frame that has ended, and that setjmp's caller has kept the return address of. */
+	bool again = n == 1 && comes_back_again(p, la);
 	c->cause = CAUSE_UNWINDING;
 	c->unwinding = open ? (struct unwinding){.n = level + 1, .open = open, .sure = true}
-			    : unwinding_of(p, level + 1, n == 0);
+			    : unwinding_of(p, level + 1, n == 0 || again);
+	c->unwinding.again = again && c->unwinding.sure;
 	struct landing pad;
 	if (!c->unwinding.sure && landing_find(p, la, level, links, (uint32_t)n, &pad))
 		c->unwinding = (struct unwinding){.n = level + 1 + (uint32_t)n,
@@ -174,6 +200,8 @@ enum commit commit_unwinding(struct parser *p, struct lookahead *la, const struc
 	}
 	unwinding_leave(p, &unwinding, la->e);
 	parser_open_frames(p, la->e, node_at(p, la->e->module, node)->func, links, n);
+	if (unwinding.again)
+		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, parser_top(p));
 	parser_take_event(p, node, la->e);
 	return COMMIT_TAKEN;
 }
