@@ -3,6 +3,7 @@
 # yields.sh: coroutines of a library, recorded with the program or not: it switches stacks by a few instructions
 # that have no call frame information, and one of its functions goes there by a jump. Which calls of the program
 # may come back on another stack is told by the library's code, and each event tells by its frame whose it is.
+# Not recorded, it also goes to a stack that was left and jumps to a function of the program there.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -17,6 +18,13 @@ __asm__(".text\n.globl asm_switch\n.type asm_switch,@function\nasm_switch:\n"
 	"mov %rsp,(%rdi)\n mov %rsi,%rsp\n"
 	"pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n ret\n"
 	".size asm_switch,.-asm_switch\n");
+/* The same, and jumps to @fn, which returns in its place. */
+void asm_on_top(void **save, void *to, void (*fn)(void));
+__asm__(".globl asm_on_top\n.type asm_on_top,@function\nasm_on_top:\n"
+	"push %rbp\n push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n"
+	"mov %rsp,(%rdi)\n mov %rsi,%rsp\n"
+	"pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n jmp *%rdx\n"
+	".size asm_on_top,.-asm_on_top\n");
 struct co {
 	void *sp;
 	struct co *back;
@@ -57,6 +65,15 @@ int co_resume(struct co *c)
 	asm_switch(&c->back->sp, c->sp);
 	return !c->done;
 }
+int co_run(struct co *c, void (*fn)(void))
+{
+	if (c->done)
+		return 0;
+	c->back = now;
+	now = c;
+	asm_on_top(&c->back->sp, c->sp, fn);
+	return !c->done;
+}
 void co_yield(void)
 {
 	struct co *c = now;
@@ -69,6 +86,7 @@ cat >program.c <<'C'
 struct co;
 struct co *co_new(void (*body)(void *), void *arg);
 int co_resume(struct co *c);
+int co_run(struct co *c, void (*fn)(void));
 void co_yield(void);
 static int leaves;
 __attribute__((noipa)) void leaf(void) { leaves++; }
@@ -88,15 +106,21 @@ __attribute__((noipa)) void body(void *arg)
 		co_yield();
 	}
 }
-int main(void)
+__attribute__((noipa)) void note(void)
+{
+	leaf();
+}
+int main(int argc, char **argv)
 {
 	struct co *c[5];
 	for (long i = 0; i < 5; i++)
 		c[i] = co_new(body, (void *)i);
+	int live_since = 0;
 	for (int live = 1; live;) {
 		live = 0;
 		for (int i = 0; i < 5; i++)
-			live |= co_resume(c[i]);
+			live |= argc > 1 && live_since ? co_run(c[i], note) : co_resume(c[i]);
+		live_since = 1;
 		leaf();
 	}
 	printf("%d\n", leaves);
@@ -109,17 +133,22 @@ cc=${CC:-cc}
 	"$cc" -O2 program.c ./libyields.so -Wl,-rpath,'$ORIGIN' -o program || skip 'no compiler'
 address() { "$PUGMARK" cfg --list program | awk -v name="$1" '$5 == name { print $1 }'; }
 leaf=$(address leaf) body=$(address body)
-told() { # NAME OPTIONS...
-	"$PUGMARK" record -q "${@:2}" -o "rec.$1" -- ./program >out 2>err
+told() { # NAME OPTIONS...; argument: the program's
+	"$PUGMARK" record -q "${@:2}" -o "rec.$1" -- ./program "${argument[@]}" >out 2>err
 	run 0 verify "rec.$1"
 	claim "$1: there is no gap" grep -q '^complete' out
 	"$PUGMARK" dump "rec.$1" | cut -d' ' -f2- >"$1"
 	claim "$1: each call of leaf is told" is \
-		"$(grep -cE "^(call|tail) program [0-9a-f]+ program:$leaf$" "$1")" "$(./program)"
+		"$(grep -cE "^(call|tail) program [0-9a-f]+ program:$leaf$" "$1")" "$(./program "${argument[@]}")"
 }
+argument=()
 for mode in best casper full; do
 	told "$mode" --mode $mode --module libyields.so
 	claim "$mode: and five first functions" is "$(grep -c "^call .* program:$body$" $mode)" 5
+	argument=(on-top)
+	told "$mode-on-top" --mode $mode
+	claim "$mode-on-top: no stack is new but the five" is "$(grep -c ' context$' $mode-on-top)" 5
+	argument=()
 	told "$mode-alone" --mode $mode
 	claim "$mode-alone: and five first functions" is \
 		"$(grep -c "^enter program $body context" $mode-alone)" 5
