@@ -155,11 +155,12 @@ static __always_inline void note_stack_cost(__u64 since_ns)
 
 /* Foreign code that calls back once does so again, from the same frame. The frame of ours that
  * called out is then still where it was the first time, far above the last hit. The call has ended
- * once a hit lies above all that was called back. */
+ * once a hit lies above all that was called back. Where what is called back lies above the last hit
+ * itself, nothing of ours has called out, but it may. */
 static __always_inline void note_callback(struct task_state *st, __u64 sp, __u64 cfa)
 {
 	if (st->out_cfa <= cfa || st->out_cfa - sp >= 8 * DEEP_WORDS) {
-		st->out_cfa = st->last_cfa;
+		st->out_cfa = st->last_cfa > cfa ? st->last_cfa : cfa;
 		st->in_cfa = 0;
 	}
 	if (cfa > st->in_cfa)
@@ -176,15 +177,6 @@ static __always_inline __u64 stack_begin(const struct hit *hit, __u64 sp)
 	__u64 frame_bytes = hit->cfa - sp;
 
 	return frame_bytes > LARGE_FRAME && frame_bytes >> 31 == 0 ? hit->cfa - FRAME_END : sp;
-}
-
-/* Up to where a stack is sent: to the frame that called out, and to that of the last hit where it
- * lies above, whose function may have returned meanwhile without a hit. */
-static __always_inline __u64 stack_end(const struct task_state *st, bool calls_back)
-{
-	bool out = calls_back && st->out_cfa > st->last_cfa;
-
-	return (out ? st->out_cfa : st->last_cfa) + DEEP_MARGIN;
 }
 
 /* Sends the stack where it is asked for; HEAD_SNAPSHOT stays set where it was sent. */
@@ -209,7 +201,8 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 				attach_send(sp);
 		} else {
 			anchor_find(sp, hit->base, module_bytes[module]);
-			deep_send(stack_end(st, calls_back), hit->base, module_bytes[module]);
+			deep_send((calls_back ? st->out_cfa : st->last_cfa) + DEEP_MARGIN,
+				  hit->base, module_bytes[module]);
 		}
 	} else {
 		hit->head &= ~HEAD_SNAPSHOT;
