@@ -174,9 +174,7 @@ static uint64_t op_address(const struct value_machine *m, const struct value_op 
  * is written. */
 static bool has_lane(const struct value_machine *m, const struct value_stub_use *use, unsigned i)
 {
-	uint64_t mask;
-	memcpy(&mask, &m->state.vec[VALUE_MASKS + use->mask / 4][use->mask % 4 * 8], sizeof(mask));
-	return mask >> i & 1;
+	return value_mask(&m->state, use->mask) >> i & 1;
 }
 
 static bool load_lanes(struct value_machine *m, const struct value_stub_use *use, uint64_t addr)
@@ -184,6 +182,8 @@ static bool load_lanes(struct value_machine *m, const struct value_stub_use *use
 	if (!use->mask)
 		return false;
 	memset(m->buffer, 0, use->len);
+	if (!use->lane)
+		return !(value_mask(&m->state, use->mask) & value_lanes_all(use->lanes));
 	for (unsigned i = 0, at = 0; at < use->len; i++, at += use->lane) {
 		if (!has_lane(m, use, i))
 			continue;

@@ -511,7 +511,10 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 	out->kind = value_insn_kind(zi, ops);
 	out->flow = value_insn_flow(zi, ops);
 	out->condition = zi->opcode & 15;
-	for (int i = 0; i < zi->operand_count; i++)
+	if (out->flow == VALUE_FLOW_LANES)
+		value_insn_lanes(zi, ops, out);
+	for (int i = 0; i < zi->operand_count; i++) {
+		unsigned first = out->n_access;
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
 			add_memory(out, zi, ops, &ops[i]);
 		else if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
@@ -520,6 +523,9 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 			out->imm = ops[i].imm.value.u;
 			out->has_imm = true;
 		}
+		if (out->lanes.n)
+			value_insn_lanes_read(zi, &ops[i], first, out);
+	}
 	if (out->kind == VALUE_INSN_STRING)
 		add_moves(out, zi);
 	add_flags(out, zi);

@@ -20,10 +20,20 @@ enum value_access_kind {
 	VALUE_ACCESS_MEMORY, /* @reg: index into value_insn.mem */
 };
 
+/* For which lanes of a result (struct value_lanes) what is read counts. */
+enum value_lanes_use {
+	VALUE_LANES_CHOSEN, /* for those that the mask names */
+	VALUE_LANES_LEFT,   /* for the others: what was in the destination and stays */
+	VALUE_LANES_ALL,
+	VALUE_LANES_MASK, /* it is the mask */
+};
+
 struct value_access {
 	uint8_t kind;
 	uint8_t reg;	  /* VEC: a row of value_state.vec */
 	uint8_t off, len; /* bytes of the register, or row */
+	uint8_t lane;	  /* bytes for each lane of the result; 0: each lane is of all bytes */
+	uint8_t use;	  /* enum value_lanes_use */
 	uint16_t mask;
 	bool read, write;
 	bool address;	  /* read to compute the address of a memory operand */
@@ -54,6 +64,7 @@ enum value_flow {
 	VALUE_FLOW_SWAP,   /* byte i of each of two outputs is byte i of the other's input: xchg */
 	VALUE_FLOW_SELECT, /* byte i is byte i of the one of two inputs that flags choose: cmov */
 	VALUE_FLOW_MOVED,  /* each bit of the result is one of those that are read, or 0 */
+	VALUE_FLOW_LANES,  /* each lane is of what value_access.use says: instructions with EVEX */
 	VALUE_FLOW_FRESH,  /* outputs are exact whatever the inputs are: xor r,r */
 };
 
@@ -69,6 +80,16 @@ enum value_insn_kind {
 	VALUE_INSN_CHANCE, /* rdtsc, cpuid, xsavec: not computed here, but by the owner */
 	VALUE_INSN_TRAP,   /* ends the task or enters a handler: ud2, int3, hlt */
 	VALUE_INSN_STRING, /* movs, stos, ...: with a rep prefix, all its turns are one */
+};
+
+/* The lanes of what an instruction with EVEX writes. A mask register chooses lanes: the others are
+ * what they were, or 0, whatever is read, and memory of theirs is not touched. */
+struct value_lanes {
+	uint8_t n;	/* at most 64; 0: the instruction has none */
+	uint8_t size;	/* bytes of each; 0: a bit each, of a mask register */
+	uint8_t mask;	/* number of the mask register; 0: all lanes are chosen */
+	bool scalar;	/* one lane, and the bytes behind it are of all that is read */
+	bool forgiving; /* memory of a lane that is not chosen need not be there */
 };
 
 enum { VALUE_ACCESSES = 32 };
@@ -91,6 +112,7 @@ struct value_insn {
 	uint64_t target;		/* JUMP, JCC, CALL */
 	uint64_t imm; /* of BITS, AND, OR, CARRY, to the operand's width or more */
 	bool has_imm;
+	struct value_lanes lanes;
 	struct value_place mem[2];
 	struct value_access *access;
 };
@@ -103,6 +125,13 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 /* Its enum value_insn_kind, and its enum value_flow. */
 uint8_t value_insn_kind(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops);
 uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops);
+
+/* Fills @out->lanes (insn_lanes.c), and says of the accesses from @first on, which are those of the
+ * operand @op, for which lanes they count. */
+void value_insn_lanes(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+		      struct value_insn *out);
+void value_insn_lanes_read(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *op,
+			   unsigned first, struct value_insn *out);
 
 /* Bits (state.h) of the registers that the instruction reads, and of those that it writes as a
  * whole. */

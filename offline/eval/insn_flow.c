@@ -189,7 +189,7 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 			return VALUE_FLOW_ALL; /* the stack that they are in is known as a whole */
 	bool evex = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
 	if (evex && zi->avx.mask.mode != ZYDIS_MASK_MODE_DISABLED)
-		return VALUE_FLOW_ALL; /* the mask chooses */
+		return VALUE_FLOW_LANES; /* the mask chooses */
 	if (zi->meta.category == ZYDIS_CATEGORY_CMOV)
 		return VALUE_FLOW_SELECT;
 	switch (zi->mnemonic) {
@@ -225,8 +225,8 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 	default:
 		if (is_zeroing(zi, ops))
 			return VALUE_FLOW_FRESH;
-		if (evex) /* a register is more than one access */
-			return VALUE_FLOW_ALL;
+		if (evex)
+			return VALUE_FLOW_LANES;
 		return moves_bytes(zi->mnemonic) || moves_bits(zi, ops)
 			       ? VALUE_FLOW_MOVED
 			       : flow_of_bytes(zi->mnemonic);

@@ -41,52 +41,16 @@ static bool flushes(uint16_t mnemonic)
 	}
 }
 
-/* Lanes that the mask names lie side by side in memory. */
-static bool packs(uint16_t mnemonic)
+/* Of memory whose lanes are chosen by a mask the others need not be there. */
+static void see_lanes(const struct value_insn *insn, struct value_stub_use *use)
 {
-	switch (mnemonic) {
-	case ZYDIS_MNEMONIC_VPCOMPRESSB:
-	case ZYDIS_MNEMONIC_VPCOMPRESSW:
-	case ZYDIS_MNEMONIC_VPCOMPRESSD:
-	case ZYDIS_MNEMONIC_VPCOMPRESSQ:
-	case ZYDIS_MNEMONIC_VCOMPRESSPS:
-	case ZYDIS_MNEMONIC_VCOMPRESSPD:
-	case ZYDIS_MNEMONIC_VPEXPANDB:
-	case ZYDIS_MNEMONIC_VPEXPANDW:
-	case ZYDIS_MNEMONIC_VPEXPANDD:
-	case ZYDIS_MNEMONIC_VPEXPANDQ:
-	case ZYDIS_MNEMONIC_VEXPANDPS:
-	case ZYDIS_MNEMONIC_VEXPANDPD:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* A register and memory of lanes of the same length, of which those are touched that a mask names,
- * and the others do not fault (fault suppression: exception types E1, E2 and E4 of the manual). */
-static void see_lanes(const struct lowering *l, struct value_stub_use *use)
-{
-	const ZydisDecodedInstruction *zi = l->zi;
-	const ZydisDecodedOperand *first = &l->ops[0], *memory = NULL;
-	for (int i = 0; i < zi->operand_count; i++)
-		if (l->ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			memory = &l->ops[i];
-	const ZydisDecodedOperand *other = memory == first ? &l->ops[zi->operand_count - 1] : first;
-	switch (zi->meta.exception_class) {
-	case ZYDIS_EXCEPTION_CLASS_E1:
-	case ZYDIS_EXCEPTION_CLASS_E2:
-	case ZYDIS_EXCEPTION_CLASS_E4:
-		break;
-	default:
+	if (!insn->lanes.forgiving)
 		return;
-	}
-	if (!memory || zi->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX || zi->avx.broadcast.mode ||
-	    packs(zi->mnemonic) || memory->element_count != other->element_count ||
-	    memory->element_size != other->element_size || memory->element_size < 8)
-		return;
-	use->mask = zi->avx.mask.reg ? ZydisRegisterGetId(zi->avx.mask.reg) : 0;
-	use->lane = memory->element_size / 8;
+	use->mask = insn->lanes.mask;
+	use->lanes = insn->lanes.n;
+	for (int i = 0; i < insn->n_access; i++)
+		if (insn->access[i].kind == VALUE_ACCESS_MEMORY)
+			use->lane = insn->access[i].lane;
 }
 
 static void stub(struct lowering *l)
@@ -111,7 +75,7 @@ static void stub(struct lowering *l)
 	use->points = value_insn_points(insn);
 	use->controls = controls_x87(insn->mnemonic);
 	use->flushes = flushes(insn->mnemonic);
-	see_lanes(l, use);
+	see_lanes(insn, use);
 	if (insn->n_mem) {
 		use->len = insn->mem[0].len;
 		use->load = true; /* also what is only written: perhaps not all of it */

@@ -40,9 +40,9 @@ struct value_stub_use {
 	bool load, store, mxcsr, x87, points;
 	bool controls; /* x87: it saves, loads or sets the control word, and computes nothing */
 	bool flushes;  /* SSE: of all that is tiny zeros, where MXCSR asks for that */
-	/* AVX-512: the mask register that says which lanes of memory are touched, 0: all, and the
-	 * bytes of each. */
-	uint8_t mask, lane;
+	/* AVX-512: the mask register that says which lanes of memory are touched, 0: all; how many
+	 * lanes there are, and the bytes of each, 0: each is of all bytes. */
+	uint8_t mask, lanes, lane;
 };
 
 /* Executes a stub of which all that is to be read is in m->state and m->buffer (masked.c). False:

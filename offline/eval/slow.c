@@ -86,46 +86,84 @@ static void recall(struct value_machine *m, const struct value_access *a)
 		k->said[a->reg] = 0;
 }
 
+/* The qualities of bytes in memory. False: they are not there, or not to be written. */
+static bool look_there(struct step *s, int i, size_t off, size_t len)
+{
+	struct value_memory *memory = s->m->memory;
+	const uint64_t at = s->place[i] + off;
+	if (s->insn->mem[i].write && (!value_memory_lookup(memory, at, true) ||
+				      !value_memory_lookup(memory, at + len - 1, true)))
+		return false;
+	return !value_memory_read_qualities(memory, at, s->qualities[i] + off, len);
+}
+
+/* The same of the lanes that are touched. */
+static bool look_at_lanes(struct step *s, int i, const struct value_access *a)
+{
+	const size_t len = s->insn->mem[i].len;
+	const unsigned n = s->insn->lanes.n;
+	bool there = true, touched = false;
+	memset(s->qualities[i], VALUE_EXACT, len);
+	for (unsigned lane = 0; lane < n; lane++) {
+		bool is = value_lane_is_touched(s, lane);
+		touched |= is;
+		if (is && a->lane)
+			there &= look_there(s, i, (size_t)lane * a->lane, a->lane);
+	}
+	return a->lane ? there : !touched;
+}
+
+static bool look_at_memory(struct step *s, int i, const struct value_access *a)
+{
+	const size_t len = s->insn->mem[i].len;
+	uint8_t q[MEMORY_MAX];
+	if (len > MEMORY_MAX ||
+	    (!look_there(s, i, 0, len) && !(s->insn->lanes.forgiving && look_at_lanes(s, i, a))))
+		return false;
+	memcpy(q, s->qualities[i], len);
+	value_lanes_leave_out(s, a, q, len);
+	uint8_t w = s->insn->mem[i].read ? worst(q, len) : VALUE_EXACT;
+	if (w)
+		note_reason(s, w, VALUE_OF_MEMORY, 0);
+	s->in = worse(s->in, w);
+	return true;
+}
+
+static void look_at_register(struct step *s, const struct value_access *a)
+{
+	uint8_t q[MEMORY_MAX];
+	const size_t n = value_step_get(s, a, q);
+	value_lanes_leave_out(s, a, q, n);
+	const uint8_t w = worst(q, n);
+	if (a->kind == VALUE_ACCESS_FLAGS && a->write) {
+		/* Nothing but these flags themselves is of it. */
+		s->kept = a->conditional ? w : VALUE_EXACT;
+		return;
+	}
+	if (w)
+		note_register(s, a, w);
+	s->in = worse(s->in, w);
+	s->address = a->address ? worse(s->address, w) : s->address;
+}
+
 /* What is read, and how good it is. False: a page is not there. */
 static bool look(struct step *s)
 {
 	const struct value_insn *insn = s->insn;
-	uint8_t q[MEMORY_MAX];
+	value_lanes_begin(s);
 	for (int i = 0; i < insn->n_access; i++) {
 		const struct value_access *a = &insn->access[i];
 		recall(s->m, a);
-		if (a->kind != VALUE_ACCESS_MEMORY && a->read && !does_not_matter(s, a)) {
-			uint8_t w = worst(q, value_step_get(s, a, q));
-			if (a->kind == VALUE_ACCESS_FLAGS && a->write) {
-				/* Nothing but these flags themselves is of it. */
-				s->kept = a->conditional ? w : VALUE_EXACT;
-				continue;
-			}
-			if (w)
-				note_register(s, a, w);
-			s->in = worse(s->in, w);
-			s->address = a->address ? worse(s->address, w) : s->address;
-		}
+		if (a->kind != VALUE_ACCESS_MEMORY && a->read && !does_not_matter(s, a))
+			look_at_register(s, a);
 	}
-	for (int i = 0; i < insn->n_mem; i++) {
+	for (int i = 0; i < insn->n_mem; i++)
 		s->place[i] = value_place_address(&insn->mem[i], &s->m->state);
-		if (s->address == VALUE_UNKNOWN || insn->kind == VALUE_INSN_STRING)
-			continue;
-		size_t len = insn->mem[i].len;
-		if (len > MEMORY_MAX)
+	for (int i = 0; i < insn->n_access; i++) {
+		const struct value_access *a = &insn->access[i];
+		if (a->kind == VALUE_ACCESS_MEMORY && s->address != VALUE_UNKNOWN &&
+		    insn->kind != VALUE_INSN_STRING && !look_at_memory(s, a->reg, a))
 			return false;
-		if (insn->mem[i].write &&
-		    (!value_memory_lookup(s->m->memory, s->place[i], true) ||
-		     !value_memory_lookup(s->m->memory, s->place[i] + len - 1, true)))
-			return false;
-		if (value_memory_read_qualities(s->m->memory, s->place[i], s->qualities[i], len))
-			return false;
-		if (!insn->mem[i].read)
-			continue;
-		uint8_t w = worst(s->qualities[i], len);
-		if (w)
-			note_reason(s, w, VALUE_OF_MEMORY, 0);
-		s->in = worse(s->in, w);
 	}
 	return true;
 }

@@ -117,6 +117,21 @@ static inline bool value_has_no_top(const struct value_state *state, unsigned ro
 	return row >= VALUE_TOPS && row < VALUE_MORE && state->no_tops >> (row - VALUE_TOPS) & 1;
 }
 
+/* What the mask register has; and the bits of @n lanes. */
+static inline uint64_t value_mask(const struct value_state *state, unsigned number)
+{
+	enum { BYTES = 8, OF_ROW = VALUE_ROW / BYTES };
+	uint64_t mask;
+	__builtin_memcpy(&mask, &state->vec[VALUE_MASKS + number / OF_ROW][number % OF_ROW * BYTES],
+			 BYTES);
+	return mask;
+}
+
+static inline uint64_t value_lanes_all(unsigned n)
+{
+	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+}
+
 /* The worst quality of the rows of VALUE_BIT_WIDE, where that bit is set. */
 static inline uint8_t value_wide_quality(const struct value_state *state,
 					 const struct value_known *known)

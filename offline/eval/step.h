@@ -20,6 +20,7 @@ struct step {
 	const struct value_state *before; /* set while bytes are flipped (worth.c) */
 	uint64_t place[2];		  /* addresses of the memory operands */
 	uint8_t qualities[2][MEMORY_MAX]; /* of its memory operands, before it */
+	uint8_t mask_quality[8];	  /* of the bits that choose lanes (insn.h) */
 };
 
 static inline uint8_t worse(uint8_t a, uint8_t b)
@@ -40,10 +41,23 @@ static inline bool is_inexact(const struct value_known *k, unsigned bit)
 	return k->inexact >> bit & 1;
 }
 
+/* The worst of the flags @mask. */
+uint8_t value_flags_worth(const struct value_known *k, uint16_t mask);
 /* The qualities of the bytes that @a reads; returns how many. */
 size_t value_step_get(const struct step *s, const struct value_access *a, uint8_t out[MEMORY_MAX]);
 /* Says of what @a writes how well it is known. */
 void value_step_put(struct step *s, const struct value_access *a, const uint8_t *q);
+
+/* Of an instruction with lanes: how well the mask is known. First of all. */
+void value_lanes_begin(struct step *s);
+/* Whether memory of that lane may be touched. */
+bool value_lane_is_touched(const struct step *s, unsigned lane);
+/* What @a reads and no lane is of does not matter: of @q, which are its qualities, exact. */
+void value_lanes_leave_out(const struct step *s, const struct value_access *a, uint8_t *q,
+			   unsigned n);
+/* As the two below. */
+void value_lanes_worth(const struct step *s, uint8_t out[MEMORY_MAX]);
+uint8_t value_lanes_put(struct step *s, const uint8_t q[MEMORY_MAX]);
 
 /* Before it is executed: what each byte of its result will be worth, where that is told byte by
  * byte; else false. @b: the instruction as a block of its own. */
