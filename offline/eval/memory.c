@@ -325,6 +325,23 @@ int value_memory_map(struct value_memory *mem, const struct value_region *region
 	return err ? err : value_regions_replace(&mem->regions, at.start, at.end, &at);
 }
 
+int value_memory_map_holes(struct value_memory *mem, const struct value_region *region)
+{
+	int err = 0;
+	for (uint64_t addr = region->start; !err && addr < region->end;) {
+		const struct value_region *next = value_regions_next(mem->regions, addr);
+		struct value_region hole = *region;
+		hole.off += addr - region->start;
+		hole.start = addr;
+		if (next && next->start < hole.end)
+			hole.end = next->start;
+		addr = next && next->end < region->end ? next->end : region->end;
+		if (hole.start < hole.end)
+			err = value_memory_map(mem, &hole);
+	}
+	return err;
+}
+
 int value_memory_remap(struct value_memory *mem, uint64_t from, uint64_t to, uint64_t len,
 		       uint32_t (*as)(uint32_t source))
 {

@@ -105,6 +105,8 @@ void value_memory_deinit(struct value_memory *mem);
 /* Maps @region; what was there before is gone. Source zeros: zeros, exact. 0 or -ENOMEM. */
 int value_memory_map(struct value_memory *mem, const struct value_region *region);
 int value_memory_unmap(struct value_memory *mem, uint64_t start, uint64_t end);
+/* Maps those parts of @region where nothing is. 0 or -ENOMEM. */
+int value_memory_map_holes(struct value_memory *mem, const struct value_region *region);
 /* What is mapped in [@from, @from + @len) is mapped at @to instead, where nothing is left of what
  * was there: with its pages that were touched, and what is known of the others; @as of its mappings
  * says which source they have from now on. The two do not overlap. 0 or -ENOMEM. */

@@ -79,7 +79,8 @@ static int touch_start(struct value_run *run, uint64_t from, uint64_t end)
 	return 0;
 }
 
-/* mremap(): what was there lies elsewhere now; what is new of it is as its mapping goes on. */
+/* mremap(): what was there lies elsewhere now; what is new of it is as its mapping goes on. What no
+ * record has told of is there as well, and unknown: the kernel has moved it. */
 static int move(struct value_run *run, const struct capture *c)
 {
 	struct value_memory *mem = &run->memory;
@@ -107,6 +108,12 @@ static int move(struct value_run *run, const struct capture *c)
 						       ? unknown_start
 						       : without_start);
 	}
+	const struct value_region untold = {.start = to,
+					    .end = to + kept,
+					    .prot = VALUE_READ | VALUE_WRITE,
+					    .source = SOURCE_UNKNOWN};
+	if (!err)
+		err = value_memory_map_holes(mem, &untold);
 	if (!err && old > kept)
 		err = value_memory_unmap(mem, from + kept, from + old);
 	if (!err && len > kept)

@@ -319,6 +319,40 @@ static void what_is_moved_is_what_it_was(void **state)
 	value_memory_deinit(&mem);
 }
 
+/* Of six pages two are mapped: the other four are what is asked for, and these stay what they are.
+ */
+static void holes_alone_are_mapped(void **state)
+{
+	(void)state;
+	enum { PAGES = 6, OTHERS = 7 };
+	const uint64_t start = 0x500000;
+	struct value_memory mem;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	for (unsigned i = 1; i < PAGES; i += 3) {
+		struct value_region page = {.start = start + i * VALUE_PAGE,
+					    .end = start + (i + 1) * VALUE_PAGE,
+					    .prot = VALUE_READ};
+		assert_int_equal(value_memory_map(&mem, &page), 0);
+	}
+	const struct value_region all = {.start = start,
+					 .end = start + PAGES * VALUE_PAGE,
+					 .off = VALUE_PAGE,
+					 .prot = VALUE_READ | VALUE_WRITE,
+					 .source = OTHERS};
+	assert_int_equal(value_memory_map_holes(&mem, &all), 0);
+	for (unsigned i = 0; i < PAGES; i++) {
+		const uint64_t addr = start + i * VALUE_PAGE;
+		const struct value_region *at = value_memory_region(&mem, addr);
+		assert_non_null(at);
+		assert_int_equal(at->source, i % 3 == 1 ? VALUE_SOURCE_ZEROS : OTHERS);
+		if (i % 3 != 1)
+			assert_int_equal(at->off + addr - at->start, (i + 1) * VALUE_PAGE);
+	}
+	assert_null(value_memory_region(&mem, start - 1));
+	assert_null(value_memory_region(&mem, all.end));
+	value_memory_deinit(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +364,7 @@ int main(void)
 		cmocka_unit_test(what_may_be_protected_may_be_written),
 		cmocka_unit_test(doubt_makes_nothing_known),
 		cmocka_unit_test(what_is_moved_is_what_it_was),
+		cmocka_unit_test(holes_alone_are_mapped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
