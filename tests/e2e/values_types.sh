@@ -207,11 +207,12 @@ int main(void)
 	socketpair(AF_UNIX, SOCK_DGRAM, 0, fds);
 	send(fds[0], &sent, sizeof(sent), 0);
 	recvmmsg(fds[1], &m, 1, 0, 0);
-	show(&got);
+	for (int i = 0; i < TIMES; i++)
+		show(&got);
 	return 0;
 }
 C
-${CC:-cc} -O2 -g -w -o marks marks.c
+${CC:-cc} -O2 -g -w -DTIMES=1 -o marks marks.c
 "$PUGMARK" record -q --level values -o marks.rec -- ./marks 2>err
 "$PUGMARK" values marks.rec "marks.c:$(grep -n HERE marks.c | cut -d: -f1)" >got
 claim 'what is computed from something assumed is assumed' \
@@ -225,6 +226,12 @@ claim 'as is a match' is "$(sed -E 's/^1 .* show\(.*/show/' out | tr '\n' ' ')" 
 run 0 values marks.rec show --where '*p == 123456' --format json
 claim 'in JSON too' python3 -c 'import json
 assert json.load(open("out")) == [{"task": 1, "where_assumed": 0, "where_not_assumed": 1}]'
+${CC:-cc} -O2 -g -w -DTIMES=3 -o thrice marks.c
+"$PUGMARK" record -q --level values -o thrice.rec -- ./thrice 2>err
+run 0 values thrice.rec show --where '*p != 123456' --limit 1
+claim 'of matches that are not shown it is not said that they are these' \
+	is "$(sed -E 's/^1 .* show\(.*/show/' out | tr '\n' ' ')" \
+	'show task 1: 1 of these by assumed values (--where) task 1: 2 more (--limit) '
 
 # --- conditions -----------------------------------------------------------------------------------
 cat >chosen.c <<'C'

@@ -23,6 +23,7 @@
 struct tally {
 	uint32_t task;
 	uint64_t of[VALUE_HOLDS_NOT + 1], shown;
+	uint64_t shown_assumed; /* of those shown: only assumed values say so */
 };
 
 struct printing {
@@ -196,6 +197,7 @@ static int look(struct printing *p, struct value_run *run, struct seen *s, struc
 	if (!*shown)
 		return 0;
 	tally->shown++;
+	tally->shown_assumed += holds == VALUE_HOLDS_ASSUMED;
 	FILE *out = open_memstream(&s->args, &len);
 	if (!out)
 		return -ENOMEM;
@@ -262,7 +264,7 @@ static int print_instance(struct printing *p, struct value_run *run, const struc
 /* How many of what was shown, and of what was not, only assumed values say that of. */
 static void tell_assumed(struct printing *p, const struct tally *t)
 {
-	uint64_t shown = t->of[VALUE_HOLDS_ASSUMED], not = t->of[VALUE_HOLDS_NOT_ASSUMED];
+	uint64_t shown = t->shown_assumed, not = t->of[VALUE_HOLDS_NOT_ASSUMED];
 
 	if (!shown && !not )
 		return;
