@@ -3,7 +3,8 @@
 # yields.sh: coroutines of a library, recorded with the program or not: it switches stacks by a few instructions
 # that have no call frame information, and one of its functions goes there by a jump. Which calls of the program
 # may come back on another stack is told by the library's code, and each event tells by its frame whose it is.
-# Not recorded, it also goes to a stack that was left and jumps to a function of the program there.
+# Not recorded, it also goes to a stack that was left and jumps to a function of the program there, and calls back
+# before it switches.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -71,6 +72,7 @@ int co_run(struct co *c, void (*fn)(void))
 		return 0;
 	c->back = now;
 	now = c;
+	fn();
 	asm_on_top(&c->back->sp, c->sp, fn);
 	return !c->done;
 }

@@ -33,10 +33,11 @@ uint32_t parser_leaving(const struct parser *p, bool longjmp)
 {
 	if (!p->n || may_leave_in(p, p->n - 1, longjmp))
 		return p->n;
-	for (uint32_t i = p->n_handlers ? p->n_interruptions : 0; i-- > 0;) {
+	/* What a handler or a callback has entered may have ended in silence. */
+	for (uint32_t i = p->n_interruptions; i-- > 0;) {
 		const struct interruption *by = &p->interruptions[i];
 		uint32_t n = by->frame;
-		if (by->kind != BELOW_HANDLER)
+		if (by->kind != BELOW_HANDLER && by->kind != BELOW_CALLBACK)
 			continue;
 		if (!n || parser_can_end_down_to(p, n) != n)
 			return 0;
