@@ -59,12 +59,13 @@ static bool may_have(struct builder *b, const struct pugmark_func *f)
 	return named;
 }
 
-/* The place that @loc leads to at @at: the constant that it holds, or the GOT slot that it was
- * loaded from. 0: not known. */
-static uint64_t place_of(struct backslice *s, struct loc loc, struct place at)
+/* The place that @loc leads to at @at: the constant that it holds, or, *@slot, the GOT slot that it
+ * was loaded from. 0: not known. */
+static uint64_t place_of(struct backslice *s, struct loc loc, struct place at, bool *slot)
 {
 	struct place defs[SLICE_MAX_DEFS];
 	uint64_t addr;
+	*slot = false;
 	if (backslice_const(s, loc, at, &addr))
 		return addr;
 	for (int i = 0; i < MAX_COPIES && backslice_defs(s, loc, at, defs) == 1; i++) {
@@ -73,8 +74,10 @@ static uint64_t place_of(struct backslice *s, struct loc loc, struct place at)
 		bool on_stack = sem.index == REG_NONE && (sem.base == REG_SP || sem.base == REG_BP);
 		if (sem.size != 8)
 			return 0;
-		if (sem.op == SEM_LOAD && !on_stack)
+		if (sem.op == SEM_LOAD && !on_stack) {
+			*slot = true;
 			return backslice_const_operand(s, &sem, at, &addr) ? addr : 0;
+		}
 		if (sem.op == SEM_LOAD)
 			loc = (struct loc){sem.base, true, sem.disp};
 		else if ((sem.op == SEM_COPY || sem.op == SEM_STORE) && sem.src != REG_NONE)
@@ -99,12 +102,16 @@ static int look_at(struct backslice *s, uint32_t block)
 	uint8_t reg;
 	if (builder_calls_register(b, insn_addr(b, insn), &reg))
 		sem.src = reg;
+	bool slot = sem.memory;
 	if (sem.memory)
 		backslice_const_operand(s, &sem, place, &addr);
 	else if (sem.src != REG_NONE)
-		addr = place_of(s, (struct loc){.reg = sem.src}, place);
-	bool function = addr && builder_func_starting(b, addr) != PUGMARK_NONE;
-	if (!addr || (!function && elf_image_import_at(b->image, addr) == PUGMARK_NONE))
+		addr = place_of(s, (struct loc){.reg = sem.src}, place, &slot);
+	/* What is called is code, or code that a slot leads to: never the slot itself. */
+	if (!addr || slot == (builder_code_at(b, addr) != NULL))
+		return 0;
+	if (builder_func_starting(b, addr) == PUGMARK_NONE &&
+	    elf_image_import_at(b->image, addr) == PUGMARK_NONE)
 		return 0;
 	return VEC_PUSH(&b->known_callees, (struct known_callee){insn, addr}) ? 0 : -ENOMEM;
 }

@@ -197,6 +197,19 @@ static void a_table_is_found_by_an_address_that_many_paths_take(void **state)
 	pugmark_model_free(m);
 }
 
+/* The address of a slot is no callee; what is loaded from it is. */
+static void a_slot_is_no_function(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = snippets("slots.S");
+	const struct pugmark_func *f = func_of(m, "by_slot");
+	const struct pugmark_site *sites = m->sites + f->site;
+	assert_int_equal(f->n_sites, 2);
+	assert_int_equal(sites[0].import, PUGMARK_NONE);
+	assert_int_not_equal(sites[1].import, PUGMARK_NONE);
+	pugmark_model_free(m);
+}
+
 static bool goes_elsewhere(const struct pugmark_model *m, const char *name)
 {
 	const struct pugmark_func *f = func_of(m, name);
@@ -571,6 +584,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_string_leads_to_no_function),
 		cmocka_unit_test(of_two_readings_neither_is_probed),
 		cmocka_unit_test(a_table_is_found_by_an_address_taken_before_the_loop),
+		cmocka_unit_test(a_slot_is_no_function),
 		cmocka_unit_test(a_table_is_found_by_an_address_that_many_paths_take),
 		cmocka_unit_test(a_table_for_each_value_of_a_byte_is_whole),
 		cmocka_unit_test(a_computed_goto_has_its_labels_by_the_natural_end),
