@@ -8,7 +8,8 @@
 # paths, by probes and by patches, and values (--check-every 64: what values need and no more), once each; captured bytes for 1,000
 # instructions; instructions a second executed again (of MILLIONS=100), without a trace and with all dependences; from
 # a snapshot to a point 10^8 instructions behind it; a step back, the median and the longest. Of a
-# server that serves, attached to: the share of its requests that is left after one such load. WET=1 has the WET of what
+# server that serves, attached to: the share of its requests that is left after one such load, the median of
+# ROUNDS, of each next to a plain one. WET=1 has the WET of what
 # gzip and lua did as well, of its first WET_MILLIONS=1000. SCALE=1 divides the work.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -124,32 +125,49 @@ rate_redis() {
 	redis-benchmark -p "$port" -t get -n $((100000 / scale)) -c 16 --csv | awk -F '"' '/GET/ { print $4 }'
 }
 rate_nginx() { wrk -t 1 -c 16 -d 3 "http://127.0.0.1:$port/" | awk '/^Requests.sec/ { print $2 }'; }
+rate_recorded() { # NAME LEVEL: attached to, once frequent probes of level values were taken away
+	local recorder options=(--level "${2/patched/values}")
+	[ "$2" = calls ] || options+=(--check-every 64)
+	[ "$2" != patched ] || options+=(--carrier patch)
+	rm -rf "$tmp/err" "$tmp/rec.$2"
+	"$PUGMARK" record -o "$tmp/rec.$2" -p $server "${options[@]}" >"$tmp/out" 2>"$tmp/err" &
+	recorder=$!
+	for ((i = 0; i < 600; i++)); do grep -qs ': recording' "$tmp/err" && break || sleep 0.1; done
+	"rate_$1" >"$tmp/out"
+	"rate_$1"
+	kill -INT $recorder
+	wait $recorder
+	grep -h "seen by the kernel's hooks" "$tmp/err" >"$tmp/hooks.$2"
+}
+# Other work of the machine changes from one moment to the next: what is left is of the plain rate right before.
 bench_server() { # NAME
-	local plain left recorder
+	local plain left level mark
 	port=$(free_port)
 	"serve_$1" || { echo "$1: not installed"; return 0; }
-	for ((k = 0; k < 100; k++)); do (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break || sleep 0.1; done
-	plain=$("rate_$1")
-	for level in calls values patched; do
-		local options=(--level "${level/patched/values}")
-		[ $level = calls ] || options+=(--check-every 64)
-		[ $level != patched ] || options+=(--carrier patch)
-		rm -f "$tmp/err" # of the level before: it says that it records
-		"$PUGMARK" record -o "$tmp/rec.$level" -p $server "${options[@]}" >"$tmp/out" 2>"$tmp/err" &
-		recorder=$!
-		for ((k = 0; k < 600; k++)); do grep -q ': recording' "$tmp/err" && break || sleep 0.1; done
-		"rate_$1" >"$tmp/out" # meanwhile frequent probes of level values are taken away
-		left=$("rate_$1")
-		kill -INT $recorder
-		wait $recorder
-		printf '%s: %s requests a second plain, %s at level %s: %.1f %%\n' "$1" "$plain" "$left" $level \
-			"$(calc "100 * $left / $plain")"
-		record "values-$1" $level requests_left "$(calc "100 * $left / $plain")" %
+	for ((i = 0; i < 100; i++)); do (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break || sleep 0.1; done
+	rm -f "$tmp"/left.* "$tmp"/plain.*
+	"rate_$1" >"$tmp/out"
+	for ((k = 0; k < rounds; k++)); do
+		for level in calls values patched; do
+			[ $level != calls ] || [ $k = 0 ] || continue
+			plain=$("rate_$1")
+			left=$(rate_recorded "$1" $level | tail -n 1)
+			echo "$plain" >>"$tmp/plain.rates"
+			calc "100 * $left / $plain" >>"$tmp/left.$level"
+			echo >>"$tmp/left.$level"
+		done
 	done
 	kill $server
 	wait $server 2>/dev/null
-	grep -h "seen by the kernel's hooks" "$tmp/err"
-	awk -v l="$left" -v p="$plain" 'BEGIN { exit !(l < 0.9 * p) }' && echo "  SHORT  $1 (asked: 90 % are left, patched)"
+	printf '%s: %s requests a second plain\n' "$1" "$(median "$tmp/plain.rates")"
+	for level in calls values patched; do
+		left=$(median "$tmp/left.$level") mark=
+		[ $level != patched ] || mark=$(awk -v l="$left" 'BEGIN { print l < 90 ? "SHORT" : "ok" }')
+		printf '  %-6s %s: %s %% are left at level %s%s (%s)\n' "$mark" "$1" "$left" $level \
+			"${mark:+ (asked 90)}" "$(paste -sd ' ' "$tmp/left.$level")"
+		record "values-$1" $level requests_left "$left" %
+	done
+	cat "$tmp/hooks.patched"
 	for level in values patched; do
 		"$PUGMARK" verify "$tmp/rec.$level" | grep '^values of task' | head -n 6
 	done
