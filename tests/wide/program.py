@@ -15,6 +15,7 @@ of its own, and what it runs has no rights (isolation.py).
 import hashlib
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -207,19 +208,40 @@ class Program:
             self.say("WRONG", f"modes differ, without a gap: {first}")
         return gaps
 
+    def logged(self, *before, command=None):
+        """The lines that a tool, which writes to the file behind its last option, logs of a run."""
+        log = f"{self.folder}/logged"
+        with open(log, "w") as f:
+            os.fchmod(f.fileno(), 0o666)
+        before = [*isolation.as_nobody(), *before, log]
+        if command:
+            subprocess.run([*before, command])
+        else:
+            self.run(before, QEMU_SECONDS, qemu=True)
+        with open(log, errors="replace") as f:
+            return f.read().splitlines()
+
+    def refused(self, *before, **command):
+        """The names of system calls that are not there, or not with these arguments, as a tool logs them."""
+        found = (re.search(r"(\w+)\(.*= -1 (?:errno=(?:22|38)|EINVAL|ENOSYS)\b", line)
+                 for line in self.logged(*before, **command))
+        return {m[1] for m in found if m}
+
     def unknown_to_qemu(self):
-        """A system call of the program that QEMU refuses, as it does not know it, or None: one that any
-        program makes (the C library goes on without it) does not count."""
-        log = f"{self.folder}/unimplemented"
-        before = [*isolation.as_nobody(), "qemu-x86_64", "-d", "unimp", "-D", log]
-        said = []
-        for run in (lambda: subprocess.run([*before, "/bin/true"]), lambda: self.run(before, QEMU_SECONDS, qemu=True)):
-            with open(log, "w") as f:
-                os.fchmod(f.fileno(), 0o666)
-            run()
-            with open(log, errors="replace") as f:
-                said.append([line.strip() for line in f if line.startswith("Unsupported")])
-        return next((line for line in said[1] if line not in said[0]), None)
+        """A system call of the program that QEMU does not know, or refuses where the kernel does not, or None: one
+        that any program makes (the C library goes on without it) does not count."""
+        unimplemented = ("qemu-x86_64", "-d", "unimp", "-D")
+        usual = self.logged(*unimplemented, command="/bin/true")
+        for line in self.logged(*unimplemented):
+            if line.startswith("Unsupported") and line not in usual:
+                return line.strip()
+        if not shutil.which("strace"):
+            return None
+        traced = ("qemu-x86_64", "-strace", "-D")
+        refused = self.refused(*traced) - self.refused(*traced, command="/bin/true")
+        if refused:
+            refused -= self.refused("strace", "-f", "-o")
+        return f"QEMU refuses {min(refused)}()" if refused else None
 
     def emulated(self, to):
         """The events that QEMU saw, in the file @to; False if it could not run it."""
