@@ -20,13 +20,22 @@ struct g_number {
 	__u64 goid;
 };
 
-static __always_inline bool goroutine_is(__u64 g, __u64 sp, __u32 goid_at, __u64 *goid)
+/* Where the stack at @sp ends, if it is that of the goroutine at @g; else 0. */
+static __always_inline __u64 goroutine_holds(__u64 g, __u64 sp)
 {
 	struct g_stack stack;
-	struct g_number number;
 
 	if (!g || bpf_probe_read_user(&stack, sizeof(stack), (void *)g) || sp <= stack.low ||
 	    sp > stack.high)
+		return 0;
+	return stack.high;
+}
+
+static __always_inline bool goroutine_is(__u64 g, __u64 sp, __u32 goid_at, __u64 *goid)
+{
+	struct g_number number;
+
+	if (!goroutine_holds(g, sp))
 		return false;
 	if (bpf_probe_read_user(&number, sizeof(number),
 				(void *)(g + goid_at - offsetof(struct g_number, goid))) ||
@@ -34,6 +43,16 @@ static __always_inline bool goroutine_is(__u64 g, __u64 sp, __u32 goid_at, __u64
 		return false;
 	*goid = number.goid;
 	return true;
+}
+
+/* Where the stack of the goroutine that runs ends, which has @r14; 0: it is not known. */
+__noinline __u64 goroutine_stack_end(__u64 r14, __u64 sp)
+{
+	__u64 end = goroutine_holds(r14, sp), g = 0, fs = bpf_get_current_task_btf()->thread.fsbase;
+
+	if (end || !fs || bpf_probe_read_user(&g, sizeof(g), (void *)(fs - 8)) || g == r14)
+		return end;
+	return goroutine_holds(g, sp);
 }
 
 /* The number of the goroutine that runs, which has @r14; 0: it is not known. */

@@ -179,6 +179,16 @@ static __always_inline __u64 stack_begin(const struct hit *hit, __u64 sp)
 	return frame_bytes > LARGE_FRAME && frame_bytes >> 31 == 0 ? hit->cfa - FRAME_END : sp;
 }
 
+/* Up to where a stack is sent: to the frame that called out, or to that of the last hit. Of a
+ * goroutine all is sent: another thread may have brought it here. */
+static __always_inline __u64 stack_end(const struct task_state *st, bool calls_back, __u32 module,
+				       __u64 r14, __u64 sp)
+{
+	__u64 end = goid_at[module] ? goroutine_stack_end(r14, sp) : 0;
+
+	return end ? end : (calls_back ? st->out_cfa : st->last_cfa) + DEEP_MARGIN;
+}
+
 /* Sends the stack where it is asked for; HEAD_SNAPSHOT stays set where it was sent. */
 static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *st, __u64 sp,
 				       __u32 module, __u32 capture, struct hit *hit)
@@ -201,8 +211,8 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 				attach_send(sp);
 		} else {
 			anchor_find(sp, hit->base, module_bytes[module]);
-			deep_send((calls_back ? st->out_cfa : st->last_cfa) + DEEP_MARGIN,
-				  hit->base, module_bytes[module]);
+			deep_send(stack_end(st, calls_back, module, ctx->r14, sp), hit->base,
+				  module_bytes[module]);
 		}
 	} else {
 		hit->head &= ~HEAD_SNAPSHOT;
