@@ -82,7 +82,8 @@ struct collector {
 	struct chunk *current;
 	struct process_record *pending;
 	uint32_t n_pending;
-	bool looks_due; /* a process has mapped code: to be looked at before it ends, as it may soon */
+	bool looks_due; /* a process has mapped code: to be looked at before it ends, as it may soon
+			 */
 	struct maps_watch *maps;
 	struct code_watch *code; /* NULL: names of code are not read */
 };
