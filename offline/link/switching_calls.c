@@ -5,7 +5,9 @@
  * a library that has bytes which read as such code, or that calls what is known to switch. */
 #include "offline/link/switching_calls.h"
 
+#include "offline/base/search.h"
 #include "offline/base/vec.h"
+#include "offline/code/decode.h"
 #include "offline/code/stack_switch.h"
 #include "offline/elf/elf_image.h"
 
@@ -60,13 +62,38 @@ static bool calls_switch(const struct switching *s, const struct elf_image *imag
 	return false;
 }
 
+/* Whether the bytes at @addr may be an instruction, and not others' ends and begins: what is decoded
+ * from the begin of their FDE on comes by there. Where no FDE covers them, or something cannot be
+ * decoded before, they may be one. */
+static bool may_begin(const struct elf_image *image, const struct elf_code *code, uint64_t addr)
+{
+	uint32_t n;
+	struct decoder decoder;
+	const struct elf_fde *fdes = elf_image_fdes(image, &n);
+	uint32_t behind = SEARCH_FIRST_NOT(0, n, i, fdes[i].addr <= addr);
+	uint64_t at = behind ? fdes[behind - 1].addr : 0;
+	if (!behind || addr >= fdes[behind - 1].end || at < code->addr)
+		return true;
+	decoder_init(&decoder);
+	while (at < addr) {
+		struct pugmark_insn insn = {0};
+		struct decoded_refs refs;
+		if (!decode_insn(&decoder, code->bytes + (at - code->addr), code->end - at, at,
+				 &insn, &refs))
+			return true;
+		at += insn.len;
+	}
+	return at == addr;
+}
+
 /* Whether bytes of @code read as an instruction that switches stacks. */
-static bool may_switch(const struct elf_code *code)
+static bool may_switch(const struct elf_image *image, const struct elf_code *code)
 {
 	uint64_t len = code->end - code->addr;
 	for (uint64_t at = 0; at + LOOKED_AT <= len; at++)
 		if ((code->bytes[at] & 0xf8) == 0x48 &&
-		    stack_switch_may_take(code->bytes + at, LOOKED_AT))
+		    stack_switch_may_take(code->bytes + at, LOOKED_AT) &&
+		    may_begin(image, code, code->addr + at))
 			return true;
 	return false;
 }
@@ -81,7 +108,7 @@ static bool has_switch(const struct elf_image *image)
 		if (len > left)
 			return false;
 		left -= len;
-		if (!codes[i].plt && may_switch(&codes[i]))
+		if (!codes[i].plt && may_switch(image, &codes[i]))
 			return true;
 	}
 	return false;
