@@ -62,9 +62,9 @@ static bool calls_switch(const struct switching *s, const struct elf_image *imag
 	return false;
 }
 
-/* Whether the bytes at @addr may be an instruction, and not others' ends and begins: what is decoded
- * from the begin of their FDE on comes by there. Where no FDE covers them, or something cannot be
- * decoded before, they may be one. */
+/* Whether the bytes at @addr may be an instruction, and not others' ends and begins: what is
+ * decoded from the begin of their FDE on comes by there. Where no FDE covers them, or something
+ * cannot be decoded before, they may be one. */
 static bool may_begin(const struct elf_image *image, const struct elf_code *code, uint64_t addr)
 {
 	uint32_t n;

@@ -304,17 +304,35 @@ bool value_run_recall(void *ctx, unsigned reg, uint64_t said, uint64_t *value)
 	return run->walker && value_residue_recall(&run->residues, run->walker, reg, said, value);
 }
 
-/* The record of the call that is over, if there is one: it is made at a place further on, and tells
- * what is used before that. */
-static const struct capture *result_of(struct value_run *run)
+/* Whether the record is of the call that is over: it is made at a place further on, and tells what
+ * is used before that. */
+static bool is_result(const struct value_run *run, const struct capture *c)
 {
 	const struct value_state *s = value_machine_state(run->machine);
+	return c && c->kind == CAPTURE_RESULT && c->sp == s->gpr[VALUE_RSP] &&
+	       value_run_place_ip(run, c, run->replay->places[c->place].site_next) == s->rip &&
+	       value_run_agrees(run, c);
+}
+
+static const struct capture *result_of(struct value_run *run)
+{
 	const struct capture *c = value_run_record(run);
-	if (!c || c->kind != CAPTURE_RESULT || c->sp != s->gpr[VALUE_RSP] ||
-	    value_run_place_ip(run, c, run->replay->places[c->place].site_next) != s->rip ||
-	    !value_run_agrees(run, c))
-		return NULL;
-	return c;
+	return is_result(run, c) ? c : NULL;
+}
+
+/* Whether the task has made system calls in the call that is over which were not made here: it has
+ * gone another way there, as something assumed was not so. A lock, for one, that another thread has
+ * begun to wait for. */
+static bool missed_calls(struct value_run *run)
+{
+	const uint64_t sp = value_machine_state(run->machine)->gpr[VALUE_RSP];
+	uint64_t i = run->next;
+	const struct capture *c = value_run_record_at(run, i);
+	if (!run->supposition.holds || run->turned)
+		return false;
+	while (c && (c->kind == CAPTURE_SWITCH || (c->kind == CAPTURE_KERNEL && c->sp < sp)))
+		c = value_run_record_at(run, ++i);
+	return i > run->next && is_result(run, c);
 }
 
 /* The record of an entry at this very place. */
@@ -333,6 +351,8 @@ static int come_back(struct value_run *run)
 {
 	const struct value_state *s = value_machine_state(run->machine);
 	const struct open_call *call = NULL;
+	if (missed_calls(run))
+		return go_blind(run, "system calls that were recorded were not made");
 	while (run->n_calls && run->calls[run->n_calls - 1].sp < s->gpr[VALUE_RSP])
 		call = &run->calls[--run->n_calls];
 	run->in_library = false;

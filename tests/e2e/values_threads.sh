@@ -228,4 +228,73 @@ if ${CC:-cc} -O1 -w -Wl,-z,lazy -o join join.c -lpthread; then
 	"$PUGMARK" values --task 1 joined >noted 2>>err
 	claim 'who waits for threads is known to its end' is $? 0
 fi
+
+# A library that is not traced holds a lock that another thread begins to wait for: so unlocking it is a
+# system call, which what is known of the memory does not tell. Then the time is asked for, attached: not
+# by a system call.
+cat >lock.c <<'C'
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int go[2];
+static void *waits(void *p)
+{
+	char byte;
+	read(go[0], &byte, 1);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+static pthread_t t;
+int locked(int n)
+{
+	pipe(go);
+	pthread_create(&t, 0, waits, 0);
+	pthread_mutex_lock(&lock);
+	write(go[1], "", 1);
+	usleep(20000);
+	pthread_mutex_unlock(&lock);
+	return n + 1;
+}
+void joined(void) { pthread_join(t, 0); }
+C
+cat >locks.c <<'C'
+#include <stdio.h>
+#include <sys/time.h>
+int locked(int n);
+void joined(void);
+__attribute__((noinline)) long note(long v) { return v; }
+int main(void)
+{
+	long n = 0;
+	getchar();
+	for (int i = 0; i < 5; i++) {
+		struct timeval now;
+		n += locked(i);
+		gettimeofday(&now, 0);
+		joined();
+		printf("%ld\n", note(n * 3 + (now.tv_sec & 0)));
+	}
+	return 0;
+}
+C
+if ${CC:-cc} -O1 -w -shared -fPIC -o liblock.so lock.c -lpthread &&
+	${CC:-cc} -O1 -w -o locks locks.c -L. -llock; then
+	mkfifo begin
+	LD_LIBRARY_PATH=$PWD ./locks <begin >printed 2>>err &
+	exec 7>begin
+	"$PUGMARK" record --level values -p $! -o contended >attaching 2>&1 &
+	recorder=$!
+	for _ in $(seq 200); do
+		grep -q recording attaching 2>/dev/null && break
+		sleep 0.1
+	done
+	echo >&7
+	wait $recorder
+	exec 7>&-
+	"$PUGMARK" values --task 1 contended note >noted 2>>err
+	claim 'who unlocks what another thread waits for is known to its end' is $? 0
+	claim 'and each number is what it printed' \
+		is "$(sed -nE 's/.*\) = (0x[0-9a-f]+).*/\1/p' noted | while read -r v; do echo $((v)); done)" "$(cat printed)"
+fi
 conclude
