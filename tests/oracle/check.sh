@@ -43,7 +43,7 @@ check_program() {
 	local name=$1 dir=$tmp/$1 binary module seconds is_quick switches start status
 	read -r binary module seconds is_quick switches < <("$here/run.sh" "$name")
 	[ $quick = 0 ] || [ "$is_quick" = 1 ] || return 0
-	[ "$switches" = 0 ] || return 0 # edges.c follows one stack of a thread; tests/exact has these
+	[ "$switches" = 0 ] || return 0 # edges.c follows one stack of a thread, call by call; tests/exact has these
 	mkdir "$dir" "$dir/trace"
 	chmod 777 "$dir" "$dir/trace"
 	start=$(date +%s%N)
