@@ -251,15 +251,20 @@ static bool run_bits(struct value_machine *m, const struct value_insn *insn)
 	return true;
 }
 
-/* How well the bytes are known that a turn stores: those at rsi, or of rax. */
+/* How well the bytes are known that a turn stores, and which of their bits are exact: those at rsi,
+ * or of rax. */
 static void stored_qualities(const struct value_machine *m, bool from_rsi, unsigned size,
-			     uint8_t q[8])
+			     uint8_t q[8], uint8_t bits[8])
 {
 	memset(q, VALUE_EXACT, 8);
-	if (from_rsi)
+	memset(bits, 0, 8);
+	if (from_rsi) {
 		value_memory_read_qualities(m->memory, m->state.gpr[VALUE_RSI], q, size);
-	else if (m->known.inexact >> VALUE_RAX & 1)
+		value_memory_read_bits(m->memory, m->state.gpr[VALUE_RSI], bits, size);
+	} else if (m->known.inexact >> VALUE_RAX & 1) {
 		memcpy(q, m->known.gpr[VALUE_RAX], size);
+		memcpy(bits, m->known.gpr_bits[VALUE_RAX], size);
+	}
 }
 
 /* The next turn of a string instruction: false where memory cannot be touched. */
@@ -278,13 +283,15 @@ static bool string_turn(struct value_machine *m, unsigned what, unsigned size)
 		left = s->gpr[VALUE_RAX] & mask;
 	if ((what == 'c' || what == 'a') && !slow_load(m, *rdi, &right, size))
 		return false;
-	uint8_t q[8];
+	uint8_t q[8], bits[8];
 	if (to_rdi && m->loose)
-		stored_qualities(m, from_rsi, size, q);
+		stored_qualities(m, from_rsi, size, q, bits);
 	if (to_rdi && !slow_store(m, *rdi, &left, size))
 		return false;
-	if (to_rdi && m->loose)
+	if (to_rdi && m->loose) {
 		value_memory_write_qualities(m->memory, *rdi, q, size);
+		value_memory_write_bits(m->memory, *rdi, bits, size);
+	}
 	if (what == 'l')
 		s->gpr[VALUE_RAX] = size == 4 ? left : (s->gpr[VALUE_RAX] & ~mask) | left;
 	if (what == 'c' || what == 'a') {

@@ -19,6 +19,13 @@ static void open_rows(struct value_machine *m)
 	m->state.no_tops = 0;
 }
 
+/* No bit of these halves of a vector register is exact where the byte is not. */
+static void forget_bits(struct value_known *k, unsigned reg, bool low, bool high)
+{
+	memset(k->vec_bits[reg], 0, low ? 16 : 0);
+	memset(k->vec_bits[reg] + 16, 0, high ? 16 : 0);
+}
+
 void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 {
 	struct value_known *k = &m->known;
@@ -26,6 +33,7 @@ void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 	for (unsigned i = 0; i < 16; i++) {
 		if (bits >> i & 1) {
 			memset(k->gpr[i], quality, 8);
+			memset(k->gpr_bits[i], 0, 8);
 			k->said[i] = m->sayings;
 		}
 		bool low = bits >> (VALUE_BIT_VEC + i) & 1, high = bits >> (VALUE_BIT_HIGH + i) & 1;
@@ -33,6 +41,7 @@ void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 			memset(k->vec[i], quality, 16);
 		if (high)
 			memset(k->vec[i] + 16, quality, 16);
+		forget_bits(k, i, low, high);
 	}
 	if (bits >> VALUE_BIT_WIDE & 1) {
 		open_rows(m);
@@ -63,12 +72,14 @@ void value_doubt(struct value_machine *m, uint64_t bits)
 		unsigned low = VALUE_BIT_VEC + i, high = VALUE_BIT_HIGH + i;
 		if (bits >> i & 1) {
 			doubt_bytes(k->gpr[i], 8, k->inexact >> i & 1);
+			memset(k->gpr_bits[i], 0, 8);
 			k->said[i] = m->sayings;
 		}
 		if (bits >> low & 1)
 			doubt_bytes(k->vec[i], 16, k->inexact >> low & 1);
 		if (bits >> high & 1)
 			doubt_bytes(k->vec[i] + 16, 16, k->inexact >> high & 1);
+		forget_bits(k, i, bits >> low & 1, bits >> high & 1);
 	}
 	if (bits >> VALUE_BIT_WIDE & 1) {
 		open_rows(m);

@@ -54,7 +54,7 @@ static bool is_doubted(const struct value_memory *mem, const struct value_page *
 	return region && (region->prot & VALUE_WRITE || page->doubt < region->writable_to);
 }
 
-/* Makes the exact bytes of @page, which is this memory's own, assumed. */
+/* Makes the exact bytes of @page, which is this memory's own, assumed, and no bit better. */
 static struct value_page *doubt(struct value_memory *mem, struct value_page *page, uint64_t addr)
 {
 	if (!page->quality && !(page->quality = calloc(1, VALUE_PAGE))) {
@@ -63,6 +63,8 @@ static struct value_page *doubt(struct value_memory *mem, struct value_page *pag
 	}
 	for (unsigned i = 0; i < VALUE_PAGE; i++)
 		page->quality[i] += page->quality[i] == VALUE_EXACT;
+	free(page->bits);
+	page->bits = NULL;
 	page->doubt = mem->doubt;
 	mem->read[addr / VALUE_PAGE % VALUE_TLB].tag = 1;
 	mem->write[addr / VALUE_PAGE % VALUE_TLB].tag = 1;
@@ -98,7 +100,7 @@ static struct value_page *page_writable(struct value_memory *mem, uint64_t addr)
 	return page && is_doubted(mem, page, addr) ? doubt(mem, page, addr) : page;
 }
 
-static bool is_shared(const struct value_memory *mem, uint64_t addr)
+bool value_page_is_shared(const struct value_memory *mem, uint64_t addr)
 {
 	if (!mem->n_shared && !mem->crowded)
 		return false;
@@ -142,7 +144,7 @@ const struct value_tlb *value_memory_lookup(struct value_memory *mem, uint64_t a
 		page = page_writable(mem, addr);
 	if (!page)
 		return NULL;
-	bool shared = is_shared(mem, addr);
+	bool shared = value_page_is_shared(mem, addr);
 	/* What is in the cache for writing gets qualities as well, which are not to be those that
 	 * all such pages have. */
 	if (shared && (page->quality || write))
@@ -199,8 +201,10 @@ int value_memory_read_qualities(struct value_memory *mem, uint64_t addr, uint8_t
 	return 0;
 }
 
-/* The page of @addr with qualities of its own, made where @needed. */
-static int own_qualities(struct value_memory *mem, uint64_t addr, bool needed, uint8_t **out)
+/* The page of @addr with qualities of its own, made where @needed. Those of @len bytes are about to
+ * be changed: of none of these is a part exact. */
+static int own_qualities(struct value_memory *mem, uint64_t addr, size_t len, bool needed,
+			 uint8_t **out)
 {
 	struct value_page *page = page_writable(mem, addr);
 	if (!page)
@@ -214,6 +218,8 @@ static int own_qualities(struct value_memory *mem, uint64_t addr, bool needed, u
 		mem->read[addr / VALUE_PAGE % VALUE_TLB].tag = 1;
 		mem->write[addr / VALUE_PAGE % VALUE_TLB].tag = 1;
 	}
+	if (page->bits)
+		memset(page->bits + addr % VALUE_PAGE, 0, len);
 	*out = page->quality ? page->quality + addr % VALUE_PAGE : NULL;
 	return 0;
 }
@@ -227,7 +233,7 @@ int value_memory_write_qualities(struct value_memory *mem, uint64_t addr, const 
 		size_t part = in_page(addr + done, len - done);
 		bool needed = memcmp(in + done, mem->all_exact, part);
 		uint8_t *q;
-		int err = own_qualities(mem, addr + done, needed, &q);
+		int err = own_qualities(mem, addr + done, part, needed, &q);
 		if (err)
 			return err;
 		if (q)
@@ -244,7 +250,7 @@ static int put_quality(struct value_memory *mem, uint64_t addr, size_t len, uint
 	for (size_t done = 0; done < len;) {
 		size_t part = in_page(addr + done, len - done);
 		uint8_t *q;
-		int err = own_qualities(mem, addr + done, quality != VALUE_EXACT, &q);
+		int err = own_qualities(mem, addr + done, part, quality != VALUE_EXACT, &q);
 		if (err)
 			return err;
 		if (q && !limit)

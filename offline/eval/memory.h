@@ -134,6 +134,11 @@ int value_memory_write(struct value_memory *mem, uint64_t addr, const void *buf,
 int value_memory_read_qualities(struct value_memory *mem, uint64_t addr, uint8_t *out, size_t len);
 int value_memory_write_qualities(struct value_memory *mem, uint64_t addr, const uint8_t *in,
 				 size_t len);
+/* Of each byte the bits that are exact: all of an exact byte, and of another one those that were
+ * said to be since its quality was changed (memory_bits.c). */
+int value_memory_read_bits(struct value_memory *mem, uint64_t addr, uint8_t *out, size_t len);
+void value_memory_write_bits(struct value_memory *mem, uint64_t addr, const uint8_t *in,
+			     size_t len);
 int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len, uint8_t quality);
 /* Makes no byte better than @quality; what is worse stays so. */
 int value_memory_limit_quality(struct value_memory *mem, uint64_t addr, size_t len,

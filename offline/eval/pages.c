@@ -38,6 +38,7 @@ void value_page_put(struct value_memory *mem, struct value_page *page)
 		return;
 	mem->pages_held--;
 	free(page->quality);
+	free(page->bits);
 	free(page);
 }
 
@@ -78,10 +79,19 @@ struct value_page *value_page_new(struct value_memory *mem)
 	if (!page)
 		return NULL;
 	page->refs = 1;
-	page->quality = NULL;
+	page->quality = page->bits = NULL;
 	page->doubt = mem->doubt;
 	mem->pages_held++;
 	return page;
+}
+
+/* A copy of VALUE_PAGE bytes, of none if @from is NULL. False: no memory. */
+static bool copy_bytes(const uint8_t *from, uint8_t **out)
+{
+	*out = from ? malloc(VALUE_PAGE) : NULL;
+	if (*out)
+		memcpy(*out, from, VALUE_PAGE);
+	return *out || !from;
 }
 
 struct value_page *value_page_copy(struct value_memory *mem, const struct value_page *page)
@@ -91,13 +101,9 @@ struct value_page *value_page_copy(struct value_memory *mem, const struct value_
 		return NULL;
 	memcpy(copy->bytes, page->bytes, VALUE_PAGE);
 	copy->doubt = page->doubt;
-	if (page->quality) {
-		copy->quality = malloc(VALUE_PAGE);
-		if (!copy->quality) {
-			value_page_put(mem, copy);
-			return NULL;
-		}
-		memcpy(copy->quality, page->quality, VALUE_PAGE);
+	if (!copy_bytes(page->quality, &copy->quality) || !copy_bytes(page->bits, &copy->bits)) {
+		value_page_put(mem, copy);
+		return NULL;
 	}
 	mem->pages_copied++;
 	return copy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* pages.h: the pages of an evaluated task by address, shared with its snapshots until one side
- * writes. Nobody but memory.c uses it. */
+ * writes. Nobody but memory.c and memory_bits.c uses it. */
 #ifndef OFFLINE_EVAL_PAGES_H
 #define OFFLINE_EVAL_PAGES_H
 
@@ -10,6 +10,7 @@ struct value_page {
 	uint32_t refs;
 	uint32_t doubt;	  /* the value_memory.doubt at which its qualities were right */
 	uint8_t *quality; /* VALUE_PAGE of them, or NULL: all exact */
+	uint8_t *bits;	  /* of bytes that are not: the bits that are exact; or NULL: none */
 	uint8_t bytes[VALUE_PAGE] __attribute__((aligned(64)));
 };
 
@@ -27,6 +28,8 @@ void value_page_put(struct value_memory *mem, struct value_page *page);
 
 /* The page of @addr, which snapshots may share; NULL: none was touched. */
 struct value_page *value_page_at(const struct value_memory *mem, uint64_t addr);
+/* Whether others may write to the page of @addr now. */
+bool value_page_is_shared(const struct value_memory *mem, uint64_t addr);
 /* Whether no snapshot shares the page of @addr, which there is. */
 bool value_page_is_own(const struct value_memory *mem, uint64_t addr);
 /* The same of a tree. */

@@ -216,19 +216,24 @@ static void put_copy(struct step *s, const uint8_t *source, size_t n)
 		if (!a->write || (a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->read))
 			continue;
 		value_step_put(s, a, q + at);
+		if (!s->address)
+			value_step_put_bits(s, a, s->bits + at);
 		at += a->kind == VALUE_ACCESS_VEC ? a->len : 0;
 	}
 }
 
-static size_t copy_source(const struct step *s, uint8_t q[MEMORY_MAX])
+static size_t copy_source(struct step *s, uint8_t q[MEMORY_MAX])
 {
 	size_t n = 0;
 	for (int i = 0; i < s->insn->n_access; i++) {
 		const struct value_access *a = &s->insn->access[i];
 		if (a->read && !a->address &&
 		    !(a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->write) &&
-		    (!n || a->kind == VALUE_ACCESS_VEC))
-			n += value_step_get(s, a, q + n);
+		    (!n || a->kind == VALUE_ACCESS_VEC)) {
+			size_t more = value_step_get(s, a, q + n);
+			value_step_get_bits(s, a, q + n, s->bits + n);
+			n += more;
+		}
 	}
 	return n;
 }

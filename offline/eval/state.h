@@ -106,6 +106,8 @@ struct value_known {
 	uint64_t said[16];  /* which call of these it was, of general registers; 0: no matter */
 	uint8_t gpr[16][8];
 	uint8_t vec[VALUE_ROWS][VALUE_ROW];
+	/* Of a byte that is not exact: the bits that are all the same. */
+	uint8_t gpr_bits[16][8], vec_bits[VALUE_VECS][VALUE_ROW];
 	uint8_t flags, x87, mxcsr, df, sticky;
 	uint16_t flags_exact; /* where VALUE_BIT_FLAGS is set: those flags that are exact all the
 				 same; the others are worth `flags` */

@@ -114,6 +114,7 @@ void value_step_put(struct step *s, const struct value_access *a, const uint8_t 
 			memcpy(all, k->gpr[a->reg], 8);
 		memcpy(all + a->off, q, a->len);
 		memcpy(k->gpr[a->reg], all, 8);
+		memset(k->gpr_bits[a->reg] + a->off, 0, a->len);
 		mark(k, a->reg, worst(all, 8));
 		break;
 	case VALUE_ACCESS_VEC:
@@ -124,6 +125,7 @@ void value_step_put(struct step *s, const struct value_access *a, const uint8_t 
 			break;
 		}
 		memcpy(k->vec[a->reg], all, 32);
+		memset(k->vec_bits[a->reg] + a->off, 0, a->len);
 		mark(k, VALUE_BIT_VEC + a->reg, worst(all, 16));
 		mark(k, VALUE_BIT_HIGH + a->reg, worst(all + 16, 16));
 		break;
@@ -151,4 +153,34 @@ void value_step_put(struct step *s, const struct value_access *a, const uint8_t 
 		value_memory_write_qualities(s->m->memory, s->place[a->reg], q,
 					     s->insn->mem[a->reg].len);
 	}
+}
+
+void value_step_get_bits(const struct step *s, const struct value_access *a, const uint8_t *q,
+			 uint8_t out[BITS_MAX])
+{
+	const struct value_known *k = &s->m->known;
+	size_t n = a->kind == VALUE_ACCESS_MEMORY ? s->insn->mem[a->reg].len : a->len;
+	n = n < BITS_MAX ? n : BITS_MAX;
+	memset(out, 0, BITS_MAX);
+	if (a->kind == VALUE_ACCESS_GPR)
+		memcpy(out, k->gpr_bits[a->reg] + a->off, n);
+	else if (a->kind == VALUE_ACCESS_VEC && a->reg < VALUE_VECS)
+		memcpy(out, k->vec_bits[a->reg] + a->off, n);
+	else if (a->kind == VALUE_ACCESS_MEMORY && worst(q, n) &&
+		 value_memory_read_bits(s->m->memory, s->place[a->reg], out, n))
+		memset(out, 0, BITS_MAX);
+	for (size_t i = 0; i < n; i++)
+		out[i] = q[i] == VALUE_EXACT ? 0xff : out[i];
+}
+
+void value_step_put_bits(struct step *s, const struct value_access *a, const uint8_t *bits)
+{
+	struct value_known *k = &s->m->known;
+	if (a->kind == VALUE_ACCESS_GPR)
+		memcpy(k->gpr_bits[a->reg] + a->off, bits, a->len);
+	else if (a->kind == VALUE_ACCESS_VEC && a->reg < VALUE_VECS)
+		memcpy(k->vec_bits[a->reg] + a->off, bits, a->len);
+	else if (a->kind == VALUE_ACCESS_MEMORY && s->insn->mem[a->reg].len <= BITS_MAX)
+		value_memory_write_bits(s->m->memory, s->place[a->reg], bits,
+					s->insn->mem[a->reg].len);
 }

@@ -6,7 +6,7 @@
 
 #include "offline/eval/machine_impl.h"
 
-enum { MEMORY_MAX = VALUE_STUB_BUFFER };
+enum { MEMORY_MAX = VALUE_STUB_BUFFER, BITS_MAX = 64 /* bytes whose bits are told */ };
 
 /* One instruction at the current place. */
 struct step {
@@ -21,6 +21,9 @@ struct step {
 	uint64_t place[2];		  /* addresses of the memory operands */
 	uint8_t qualities[2][MEMORY_MAX]; /* of its memory operands, before it */
 	uint8_t mask_quality[8];	  /* of the bits that choose lanes (insn.h) */
+	/* Of the result, of bytes that are not exact: the bits that are; and flags that are. */
+	uint8_t bits[2 * BITS_MAX];
+	uint16_t flags_exact;
 };
 
 static inline uint8_t worse(uint8_t a, uint8_t b)
@@ -45,8 +48,13 @@ static inline bool is_inexact(const struct value_known *k, unsigned bit)
 uint8_t value_flags_worth(const struct value_known *k, uint16_t mask);
 /* The qualities of the bytes that @a reads; returns how many. */
 size_t value_step_get(const struct step *s, const struct value_access *a, uint8_t out[MEMORY_MAX]);
-/* Says of what @a writes how well it is known. */
+/* Of the same bytes, of which @q are the qualities, the bits that are exact. */
+void value_step_get_bits(const struct step *s, const struct value_access *a, const uint8_t *q,
+			 uint8_t out[BITS_MAX]);
+/* Says of what @a writes how well it is known: of no byte that is not exact is a bit exact, before
+ * the latter says so. */
 void value_step_put(struct step *s, const struct value_access *a, const uint8_t *q);
+void value_step_put_bits(struct step *s, const struct value_access *a, const uint8_t *bits);
 
 /* Of an instruction with lanes: how well the mask is known. First of all. */
 void value_lanes_begin(struct step *s);

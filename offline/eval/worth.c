@@ -19,41 +19,92 @@ static void bytes_read(const struct step *s, const struct value_access *a, uint8
 		memset(out, 0x55, n); /* settles nothing */
 }
 
-/* Takes one more input, of @n bytes with the qualities @q, into those of the result. */
-static void fold(struct step *s, const uint8_t *bytes, const uint8_t *q, size_t n, uint8_t *out,
-		 bool *settled)
+/* A result of bytes, as far as it is computed: what they are worth, and of bitwise operations their
+ * bits, those that are exact, and how many bytes were read of one input. */
+struct folded {
+	uint8_t worth[WIDEST], value[WIDEST], bits[WIDEST];
+	size_t width;
+};
+
+/* The bits of @a op @b that are exact, where those of @ea and @eb are: in one input a zero settles
+ * an `and`, a one an `or`. */
+static uint8_t exact_bits(uint8_t flow, uint8_t a, uint8_t ea, uint8_t b, uint8_t eb)
+{
+	const uint8_t both = ea & eb;
+	return flow == VALUE_FLOW_AND  ? both | (ea & ~a) | (eb & ~b)
+	       : flow == VALUE_FLOW_OR ? both | (ea & a) | (eb & b)
+				       : both;
+}
+
+/* Takes one more input, of @n bytes with the qualities @q and the exact bits @bits. */
+static void fold(const struct step *s, const uint8_t *bytes, const uint8_t *q, const uint8_t *bits,
+		 size_t n, struct folded *f)
 {
 	uint8_t flow = s->insn->flow, carried = VALUE_EXACT;
 	for (size_t i = 0; i < n; i++) {
 		carried = flow == VALUE_FLOW_CARRY ? worse(carried, q[i]) : q[i];
-		out[i] = worse(out[i], carried);
-		settled[i] |= q[i] == VALUE_EXACT && ((flow == VALUE_FLOW_AND && !bytes[i]) ||
-						      (flow == VALUE_FLOW_OR && bytes[i] == 0xff));
+		f->worth[i] = worse(f->worth[i], carried);
+		f->bits[i] = exact_bits(flow, f->value[i], f->bits[i], bytes[i], bits[i]);
+		f->value[i] = flow == VALUE_FLOW_AND  ? f->value[i] & bytes[i]
+			      : flow == VALUE_FLOW_OR ? f->value[i] | bytes[i]
+						      : f->value[i] ^ bytes[i];
 	}
 }
 
-/* The qualities of the result's bytes, before it is computed. */
-static void fold_all(struct step *s, uint8_t out[WIDEST])
+/* The flags of a bitwise operation that are exact: no carry; no zero, as soon as one bit is set; of
+ * the other two what their bits are. */
+static uint16_t exact_flags(const struct folded *f)
+{
+	uint16_t flags = VALUE_CF | VALUE_OF;
+	bool all = true, one = false;
+	for (size_t i = 0; i < f->width; i++) {
+		all &= f->bits[i] == 0xff;
+		one |= f->value[i] & f->bits[i];
+	}
+	flags |= all || one ? VALUE_ZF : 0;
+	flags |= f->bits[0] == 0xff ? VALUE_PF : 0;
+	flags |= f->width && f->bits[f->width - 1] & 0x80 ? VALUE_SF : 0;
+	return flags;
+}
+
+static void fold_inputs(struct step *s, struct folded *f)
 {
 	const struct value_insn *insn = s->insn;
-	uint8_t bytes[MEMORY_MAX], q[MEMORY_MAX];
-	bool settled[WIDEST] = {0};
-	memset(out, VALUE_EXACT, WIDEST);
+	uint8_t bytes[MEMORY_MAX], q[MEMORY_MAX], bits[BITS_MAX];
 	for (int i = 0; i < insn->n_access; i++) {
 		const struct value_access *a = &insn->access[i];
 		if (!a->read || a->address || a->kind == VALUE_ACCESS_FLAGS)
 			continue;
 		size_t n = value_step_get(s, a, q);
 		n = n < WIDEST ? n : WIDEST;
+		value_step_get_bits(s, a, q, bits);
 		bytes_read(s, a, bytes, n);
-		fold(s, bytes, q, n, out, settled);
+		fold(s, bytes, q, bits, n, f);
+		f->width = n > f->width ? n : f->width;
 	}
 	if (insn->has_imm) {
 		memset(q, VALUE_EXACT, sizeof(insn->imm));
-		fold(s, (const uint8_t *)&insn->imm, q, sizeof(insn->imm), out, settled);
+		memset(bits, 0xff, sizeof(insn->imm));
+		fold(s, (const uint8_t *)&insn->imm, q, bits, sizeof(insn->imm), f);
 	}
+}
+
+/* The qualities of the result's bytes, before it is computed. */
+static void fold_all(struct step *s, uint8_t out[WIDEST])
+{
+	const uint8_t flow = s->insn->flow;
+	struct folded f = {.width = 0};
+	memset(f.bits, 0xff, WIDEST);
+	memset(f.value, flow == VALUE_FLOW_AND ? 0xff : 0, WIDEST);
+	fold_inputs(s, &f);
 	for (size_t i = 0; i < WIDEST; i++)
-		out[i] = worse(settled[i] ? VALUE_EXACT : out[i], s->address);
+		out[i] = worse(f.bits[i] == 0xff && flow != VALUE_FLOW_CARRY ? VALUE_EXACT
+									     : f.worth[i],
+			       s->address);
+	if (flow == VALUE_FLOW_CARRY || s->address)
+		return;
+	memcpy(s->bits, f.bits, WIDEST);
+	s->flags_exact = exact_flags(&f);
 }
 
 /* Whether the condition that a jump, setcc or cmov has in the low four bits of its opcode holds
@@ -94,13 +145,13 @@ static void select_one(struct step *s, uint8_t out[WIDEST])
 		out[b] = worse(out[b], s->address);
 }
 
-/* Changes all bits of the bytes of registers that are not exact. Returns whether that is all that
+/* Changes all bits of registers that are not exact. Returns whether that is all that
  * is not exact of what the instruction reads. */
 static bool flip_inexact(struct step *s)
 {
 	const struct value_insn *insn = s->insn;
 	struct value_state *state = &s->m->state;
-	uint8_t q[MEMORY_MAX];
+	uint8_t q[MEMORY_MAX], bits[BITS_MAX];
 	for (int i = 0; i < insn->n_mem; i++)
 		if (insn->mem[i].write || worst(s->qualities[i], insn->mem[i].len))
 			return false;
@@ -115,18 +166,19 @@ static bool flip_inexact(struct step *s)
 		bool says_how = insn->mnemonic == ZYDIS_MNEMONIC_PSHUFB && !a->write;
 		if (worst(q, n) && (!bytes || a->address || says_how))
 			return false;
+		value_step_get_bits(s, a, q, bits);
 		/* One register may be read twice: its bytes are changed once, from the copy's. */
 		const uint8_t *from = a->kind == VALUE_ACCESS_GPR
 					      ? (const uint8_t *)&s->before->gpr[a->reg]
 					      : s->before->vec[a->reg];
 		for (size_t k = 0; bytes && k < n; k++)
-			bytes[a->off + k] = from[a->off + k] ^ (q[k] ? 0xff : 0);
+			bytes[a->off + k] = from[a->off + k] ^ (uint8_t)~bits[k];
 	}
 	return true;
 }
 
-/* An instruction that moves bits and changes none is executed twice, once with all bits changed of
- * bytes that are not exact: bytes of the result that differ come from these. */
+/* An instruction that moves bits and changes none is executed twice, once with all bits changed
+ * that are not exact: bits of the result that differ come from these. */
 static bool moved(struct step *s, struct value_block *b, uint8_t out[MEMORY_MAX])
 {
 	struct value_machine *m = s->m;
@@ -153,8 +205,10 @@ static bool moved(struct step *s, struct value_block *b, uint8_t out[MEMORY_MAX]
 			continue;
 		if (a->kind != VALUE_ACCESS_GPR && a->kind != VALUE_ACCESS_VEC)
 			return false;
-		for (size_t k = 0; k < a->len; k++)
-			out[k] = as[0][a->off + k] != as[1][a->off + k] ? s->in : VALUE_EXACT;
+		for (size_t k = 0; k < a->len; k++) {
+			s->bits[k] = ~(as[0][a->off + k] ^ as[1][a->off + k]);
+			out[k] = s->bits[k] == 0xff ? VALUE_EXACT : s->in;
+		}
 	}
 	return done;
 }
@@ -198,6 +252,10 @@ uint8_t value_step_put_bytes(struct step *s, const uint8_t *q)
 		if (a->kind == VALUE_ACCESS_FLAGS && a->read)
 			flags = worse(flags, s->kept);
 		value_step_put(s, a, a->kind == VALUE_ACCESS_FLAGS ? &flags : q);
+		if (a->kind == VALUE_ACCESS_FLAGS)
+			s->m->known.flags_exact |= s->flags_exact & a->mask;
+		else
+			value_step_put_bits(s, a, s->bits);
 	}
 	return sets_flags ? worse(all, flags) : all;
 }

@@ -52,6 +52,7 @@ void value_run_give_back(struct value_run *run, const struct open_call *call)
 		static const uint8_t exact[8];
 		s->gpr[kept[i]] = call->kept[i];
 		memcpy(k->gpr[kept[i]], call->quality[i], 8);
+		memset(k->gpr_bits[kept[i]], 0, 8);
 		uint64_t bit = (uint64_t)1 << kept[i];
 		bool inexact = memcmp(call->quality[i], exact, 8);
 		k->inexact = inexact ? k->inexact | bit : k->inexact & ~bit;

@@ -107,6 +107,7 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 		if (run->saves[i].addr == addr) {
 			memcpy(s->vec, run->saves[i].vec, rows);
 			memcpy(k->vec, run->saves[i].known, rows);
+			memset(k->vec_bits, 0, sizeof(k->vec_bits));
 			k->inexact = (k->inexact & ~halves) | (run->saves[i].inexact & halves);
 			s->no_tops = wide ? run->saves[i].no_tops : s->no_tops;
 			s->mxcsr = run->saves[i].mxcsr;

@@ -107,31 +107,46 @@ static void suppose(struct guest *g, uint64_t len)
 		value_machine_suppose(g->machine);
 }
 
+/* Says of @len bytes at @to what they are worth, by @q, and which of their bits are exact. */
+static void copy_worth(struct guest *g, uint64_t to, uint8_t *q, const uint8_t *bits, uint64_t len)
+{
+	for (uint64_t i = 0; i < len; i++)
+		q[i] = q[i] > g->quality ? q[i] : g->quality;
+	g->err = value_memory_write_qualities(g->memory, to, q, len);
+	if (!g->err && !g->quality)
+		value_memory_write_bits(g->memory, to, bits, len);
+}
+
+static bool is_all_exact(const uint8_t *q, uint64_t len)
+{
+	uint8_t any = 0;
+	for (uint64_t i = 0; i < len; i++)
+		any |= q[i];
+	return !any;
+}
+
 void guest_copy(struct guest *g, uint64_t to, uint64_t from, uint64_t len)
 {
 	uint8_t *bytes = NULL;
+	bool exact = false; /* what is, and is said to be so, costs nothing */
 
 	suppose(g, len);
 	if (!g->err && len > GUEST_MAX_BYTES)
 		g->err = -ENOSYS;
-	if (!g->err && len && !(bytes = malloc(2 * len)))
+	if (!g->err && len && !(bytes = malloc(3 * len)))
 		g->err = -ENOMEM;
 	if (!g->err && len)
 		g->err = value_memory_read(g->memory, from, bytes, len, NULL);
 	if (!g->err && len)
 		g->err = value_memory_read_qualities(g->memory, from, bytes + len, len);
 	if (!g->err && len)
+		exact = !g->quality && is_all_exact(bytes + len, len);
+	if (!g->err && len && !exact)
+		g->err = value_memory_read_bits(g->memory, from, bytes + 2 * len, len);
+	if (!g->err && len)
 		g->err = value_memory_write(g->memory, to, bytes, len, VALUE_EXACT);
-	/* What is exact and is said to be so costs nothing. */
-	for (uint64_t i = 0; !g->err && i < len; i++) {
-		if (!bytes[len + i] && !g->quality)
-			continue;
-		for (uint64_t k = 0; k < len; k++)
-			if (bytes[len + k] < g->quality)
-				bytes[len + k] = g->quality;
-		g->err = value_memory_write_qualities(g->memory, to, bytes + len, len);
-		break;
-	}
+	if (!g->err && len && !exact)
+		copy_worth(g, to, bytes + len, bytes + 2 * len, len);
 	free(bytes);
 }
 

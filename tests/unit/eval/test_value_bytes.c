@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Which bytes of a result are called exact: random integer instructions, of registers and memory of
- * which random bytes are not known, are executed a second time with other bytes in the place of
- * those, all exact. What the first run has called exact is the same in the second. */
+/* Which bytes and bits of a result are called exact: random integer instructions, of registers and
+ * memory of which random bytes are not known, or only some of their bits, are executed a second
+ * time with others in the place of those, all exact. What the first run has called exact is the
+ * same in the second. */
 #include "offline/eval/machine.h"
 #include "tests/support/small_machine.h"
 
@@ -21,6 +22,7 @@ enum { FORMS = 4096, TURNS = 40, SLOT = 16, CODE_BYTES = FORMS * SLOT };
 struct inputs {
 	uint64_t gpr[16], memory;
 	uint8_t quality[16][8], of_memory[8];
+	uint8_t bits[16][8], bits_of_memory[8]; /* that are exact, of bytes that are not */
 	uint64_t flags;
 	uint8_t of_flags;
 	uint16_t flags_exact; /* the flags that are exact all the same */
@@ -112,11 +114,13 @@ static void choose(struct inputs *in)
 	for (int i = 0; i < 17; i++) {
 		uint8_t *bytes = i < 16 ? (uint8_t *)&in->gpr[i] : (uint8_t *)&in->memory;
 		uint8_t *quality = i < 16 ? in->quality[i] : in->of_memory;
+		uint8_t *bits = i < 16 ? in->bits[i] : in->bits_of_memory;
 		for (int k = 0; i != VALUE_RBX && k < 8; k++) {
 			if (rand() % 2)
 				bytes[k] = telling[rand() % 4];
 			if (rand() % 3 == 0)
 				quality[k] = rand() % 2 ? VALUE_ASSUMED : VALUE_UNKNOWN;
+			bits[k] = rand() % 2 ? rand() : 0;
 		}
 	}
 }
@@ -134,14 +138,17 @@ static void execute(struct value_machine *m, uint64_t ip, const struct inputs *i
 			continue;
 		value_forget(m, (uint64_t)1 << i, worst);
 		memcpy(value_machine_known(m)->gpr[i], in->quality[i], 8);
+		memcpy(value_machine_known(m)->gpr_bits[i], in->bits[i], 8);
 	}
 	value_set_rflags(value_machine_state(m), in->flags);
 	value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, known ? in->of_flags : VALUE_EXACT);
 	if (known)
 		value_machine_known(m)->flags_exact = in->flags_exact;
 	assert_int_equal(value_memory_write(memory, DATA, &in->memory, 8, VALUE_EXACT), 0);
-	if (known)
+	if (known) {
 		assert_int_equal(value_memory_write_qualities(memory, DATA, in->of_memory, 8), 0);
+		value_memory_write_bits(memory, DATA, in->bits_of_memory, 8);
+	}
 	value_machine_state(m)->rip = ip;
 	assert_int_equal(value_machine_run(m, value_machine_count(m) + 1, NULL), VALUE_STOP_LIMIT);
 }
@@ -149,7 +156,7 @@ static void execute(struct value_machine *m, uint64_t ip, const struct inputs *i
 struct outcome {
 	struct value_state state;
 	struct value_known known;
-	uint8_t memory[8], quality[8];
+	uint8_t memory[8], bits[8];
 };
 
 static void keep(struct value_machine *m, struct outcome *out)
@@ -158,7 +165,7 @@ static void keep(struct value_machine *m, struct outcome *out)
 	out->state = *value_machine_state(m);
 	out->known = *value_machine_known(m);
 	assert_int_equal(value_memory_read(memory, DATA, out->memory, 8, NULL), 0);
-	assert_int_equal(value_memory_read_qualities(memory, DATA, out->quality, 8), 0);
+	assert_int_equal(value_memory_read_bits(memory, DATA, out->bits, 8), 0);
 }
 
 /* Flags as rflags has them. */
@@ -175,14 +182,14 @@ static unsigned agree(const struct outcome *first, const struct outcome *second,
 	for (int i = 0; i < 16; i++)
 		for (int k = 0; k < 8; k++) {
 			bool known = !(first->known.inexact >> i & 1) || !first->known.gpr[i][k];
+			uint8_t bits = known ? 0xff : first->known.gpr_bits[i][k];
 			exact += known;
-			if (known)
-				assert_int_equal(first->state.gpr[i] >> 8 * k & 0xff,
-						 second->state.gpr[i] >> 8 * k & 0xff);
+			assert_int_equal(first->state.gpr[i] >> 8 * k & bits,
+					 second->state.gpr[i] >> 8 * k & bits);
 		}
 	for (int k = 0; k < 8; k++)
-		if (!first->quality[k])
-			assert_int_equal(first->memory[k], second->memory[k]);
+		assert_int_equal(first->memory[k] & first->bits[k],
+				 second->memory[k] & first->bits[k]);
 	uint64_t differ = value_rflags(&first->state) ^ value_rflags(&second->state);
 	if (!(first->known.inexact >> VALUE_BIT_FLAGS & 1))
 		assert_int_equal(differ & 0xcd5 & ~as_rflags(undefined), 0);
@@ -226,8 +233,10 @@ static void what_is_called_exact_does_not_depend_on_what_is_not(void **state)
 				for (int k = 0; k < 8; k++) {
 					uint8_t *byte = r < 16 ? (uint8_t *)&in.gpr[r] + k
 							       : (uint8_t *)&in.memory + k;
+					uint8_t bits =
+						r < 16 ? in.bits[r][k] : in.bits_of_memory[k];
 					if (r < 16 ? in.quality[r][k] : in.of_memory[k])
-						*byte = rand();
+						*byte = (*byte & bits) | (rand() & ~bits);
 				}
 			if (in.of_flags)
 				in.flags ^= any() & 0x8d5 & ~as_rflags(in.flags_exact);
@@ -283,7 +292,7 @@ static void a_shift_moves_what_is_known(void **state)
 	assert_int_equal(known[VALUE_RDX][4], VALUE_EXACT);
 	assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_BIT_FLAGS), VALUE_UNKNOWN);
 	assert_int_equal(value_machine_run(m, 2, NULL), VALUE_STOP_LIMIT);
-	assert_int_equal(known[VALUE_RDX][0], VALUE_UNKNOWN);
+	assert_int_equal(known[VALUE_RDX][0], VALUE_EXACT);
 	assert_int_equal(known[VALUE_RDX][7], VALUE_EXACT);
 	value_set_gpr(m, VALUE_RDX, 0x1230000000000081, VALUE_UNKNOWN);
 	value_machine_known(m)->gpr[VALUE_RDX][0] = VALUE_EXACT;
@@ -323,6 +332,52 @@ static void a_flag_is_known_beside_others_that_are_not(void **state)
 	assert_int_equal(value_machine_state(m)->gpr[VALUE_RDX] & 0xff, 1);
 	value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, VALUE_UNKNOWN);
 	assert_int_equal(value_machine_known(m)->flags_exact, 0);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
+/* A word that nobody has set, as the members of one bit in it are set and asked: and
+ * dword [rbx], ~0x300; or dword [rbx], 0x100; mov esi, [rbx]; mov [rbx + 8], esi; push
+ * [rbx + 8]; pop rdx; shr edx, 8; test dl, 1; then test dl, 2; and test dl, 4. */
+static void a_bit_is_known_beside_others_that_are_not(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {0x81, 0x23, 0xff, 0xfc, 0xff, 0xff, 0x81, 0x0b, 0x00,
+				       0x01, 0x00, 0x00, 0x8b, 0x33, 0x89, 0x73, 0x08, 0xff,
+				       0x73, 0x08, 0x5a, 0xc1, 0xea, 0x08, 0xf6, 0xc2, 0x01,
+				       0xf6, 0xc2, 0x02, 0xf6, 0xc2, 0x04};
+	const uint64_t word = 0x5a5a5a5a;
+	struct value_memory memory;
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	const struct value_known *known = value_machine_known(m);
+	uint8_t bits[4];
+	value_set_gpr(m, VALUE_RBX, DATA, VALUE_EXACT);
+	value_set_gpr(m, VALUE_RSP, DATA + 64, VALUE_EXACT);
+	assert_int_equal(value_memory_write(&memory, DATA, &word, 8, VALUE_UNKNOWN), 0);
+	value_machine_state(m)->rip = CODE;
+	assert_int_equal(value_machine_run(m, 2, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_memory_read_bits(&memory, DATA, bits, 4), 0);
+	assert_memory_equal(bits, ((uint8_t[]){0, 3, 0, 0}), 4);
+	struct value_snapshot before = value_memory_snapshot(&memory);
+	assert_int_equal(value_machine_run(m, 8, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(known->flags_exact & VALUE_ZF, VALUE_ZF);
+	assert_int_equal(value_rflags(value_machine_state(m)) >> 6 & 1, 0);
+	assert_int_equal(value_machine_run(m, 9, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(known->flags_exact & VALUE_ZF, VALUE_ZF);
+	assert_int_equal(value_rflags(value_machine_state(m)) >> 6 & 1, 1);
+	assert_int_equal(value_machine_run(m, 10, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(known->flags_exact & VALUE_ZF, 0);
+	/* What is said of the bytes as a whole is said of their bits. */
+	value_memory_limit_quality(&memory, DATA, 2, VALUE_ASSUMED);
+	assert_int_equal(value_memory_read_bits(&memory, DATA, bits, 4), 0);
+	assert_int_equal(bits[1], 0);
+	value_memory_restore(&memory, &before);
+	assert_int_equal(value_memory_read_bits(&memory, DATA, bits, 4), 0);
+	assert_int_equal(bits[1], 3);
+	value_memory_assume_all(&memory);
+	assert_int_equal(value_memory_read_bits(&memory, DATA, bits, 4), 0);
+	assert_int_equal(bits[1], 0);
+	value_memory_forget(&memory, &before);
 	value_machine_free(m);
 	value_memory_deinit(&memory);
 }
@@ -519,6 +574,7 @@ int main(void)
 		cmocka_unit_test(a_byte_is_known_beside_others_that_are_not),
 		cmocka_unit_test(a_shift_moves_what_is_known),
 		cmocka_unit_test(a_flag_is_known_beside_others_that_are_not),
+		cmocka_unit_test(a_bit_is_known_beside_others_that_are_not),
 		cmocka_unit_test(strings_are_known_byte_by_byte),
 		cmocka_unit_test(a_copy_keeps_what_is_known),
 		cmocka_unit_test(an_address_of_32_bits_is_computed),

@@ -299,16 +299,17 @@ static void each_form_does_what_the_processor_does(void **state)
 
 /* --- what is called exact --------------------------------------------------------------------- */
 
-/* How well each byte is known. */
+/* How well each byte is known, and which bits are of those that are not. */
 struct qualities {
 	uint8_t gpr[16][8], vec[VALUE_ROWS][VALUE_ROW], data[DATA_BYTES];
+	uint8_t gpr_bits[16][8], vec_bits[VALUE_ROWS][VALUE_ROW], data_bits[DATA_BYTES];
 	uint8_t flags, x87, mxcsr, sticky;
 };
 
 struct outcome {
 	struct value_state state;
 	struct value_known known;
-	uint8_t data[DATA_BYTES], quality[DATA_BYTES];
+	uint8_t data[DATA_BYTES], bits[DATA_BYTES];
 };
 
 static uint8_t sometimes(void)
@@ -316,11 +317,13 @@ static uint8_t sometimes(void)
 	return below(3) ? VALUE_EXACT : VALUE_ASSUMED + below(2);
 }
 
-static void choose_bytes(uint8_t *q, unsigned n)
+static void choose_bytes(uint8_t *q, uint8_t *bits, unsigned n)
 {
-	bool some = below(2);
-	for (unsigned i = 0; i < n; i++)
+	bool some = below(2), partly = below(2);
+	for (unsigned i = 0; i < n; i++) {
 		q[i] = some ? sometimes() : VALUE_EXACT;
+		bits[i] = partly ? any() : 0;
+	}
 }
 
 static void choose_qualities(struct qualities *q)
@@ -328,11 +331,12 @@ static void choose_qualities(struct qualities *q)
 	memset(q, 0, sizeof(*q));
 	for (int i = 0; i < 16; i++) {
 		if (i != VALUE_RBX && i != VALUE_RSP)
-			choose_bytes(q->gpr[i], 8);
+			choose_bytes(q->gpr[i], q->gpr_bits[i], 8);
 	}
 	for (unsigned i = 0; i < rows; i++)
-		choose_bytes(q->vec[i], VALUE_ROW);
-	choose_bytes(q->data, DATA_BYTES);
+		choose_bytes(q->vec[i], q->vec_bits[i], VALUE_ROW);
+	memset(q->vec_bits[VALUE_VECS], 0, sizeof(q->vec_bits) - VALUE_VECS * VALUE_ROW);
+	choose_bytes(q->data, q->data_bits, DATA_BYTES);
 	q->flags = sometimes();
 	q->x87 = sometimes();
 	q->mxcsr = below(4) ? VALUE_EXACT : VALUE_UNKNOWN;
@@ -358,6 +362,8 @@ static void take_qualities(const struct qualities *q)
 		k->inexact |= (uint64_t)any_inexact(q->vec[i] + 16, 16) << (VALUE_BIT_HIGH + i);
 	}
 	memcpy(k->vec, q->vec, sizeof(k->vec));
+	memcpy(k->gpr_bits, q->gpr_bits, sizeof(k->gpr_bits));
+	memcpy(k->vec_bits, q->vec_bits, sizeof(k->vec_bits));
 	k->inexact |=
 		(uint64_t)any_inexact(q->vec[VALUE_VECS], (VALUE_ROWS - VALUE_VECS) * VALUE_ROW)
 		<< VALUE_BIT_WIDE;
@@ -373,6 +379,12 @@ static void take_qualities(const struct qualities *q)
 	assert_int_equal(value_memory_write_qualities(&memory, (uint64_t)(uintptr_t)data, q->data,
 						      DATA_BYTES),
 			 0);
+	value_memory_write_bits(&memory, (uint64_t)(uintptr_t)data, q->data_bits, DATA_BYTES);
+}
+
+static uint8_t another(uint8_t byte, uint8_t bits)
+{
+	return (byte & bits) | (any() & ~bits);
 }
 
 /* Others in the place of all that is not exact. */
@@ -382,16 +394,18 @@ static void change(struct processor_state *s, const struct qualities *q)
 	const uint32_t sticky = 0x3f;
 	for (int i = 0; i < 16; i++) {
 		for (int b = 0; b < 8; b++)
-			if (q->gpr[i][b])
-				((uint8_t *)&s->gpr[i])[b] = any();
+			if (q->gpr[i][b]) {
+				uint8_t *byte = (uint8_t *)&s->gpr[i] + b;
+				*byte = another(*byte, q->gpr_bits[i][b]);
+			}
 	}
 	for (unsigned i = 0; i < rows; i++)
 		for (unsigned b = 0; b < VALUE_ROW; b++)
 			if (q->vec[i][b])
-				*of_row(s, i, b) = any();
+				*of_row(s, i, b) = another(*of_row(s, i, b), q->vec_bits[i][b]);
 	for (int b = 0; b < DATA_BYTES; b++)
 		if (q->data[b])
-			data[b] = any();
+			data[b] = another(data[b], q->data_bits[b]);
 	if (q->flags)
 		s->rflags = (any() & 0x8d5) | 0x202;
 	memcpy(&mxcsr, s->xsave + MXCSR_AT, 4);
@@ -408,12 +422,18 @@ static void keep(struct outcome *out)
 	out->state = *value_machine_state(machine);
 	out->known = *value_machine_known(machine);
 	assert_int_equal(value_memory_read(&memory, at, out->data, DATA_BYTES, NULL), 0);
-	assert_int_equal(value_memory_read_qualities(&memory, at, out->quality, DATA_BYTES), 0);
+	assert_int_equal(value_memory_read_bits(&memory, at, out->bits, DATA_BYTES), 0);
 }
 
 static bool exact(const struct outcome *o, unsigned bit, const uint8_t *q)
 {
 	return !(o->known.inexact >> bit & 1) || !*q;
+}
+
+/* The bits of a byte that are. */
+static uint8_t exact_bits(const struct outcome *o, unsigned bit, const uint8_t *q, uint8_t bits)
+{
+	return exact(o, bit, q) ? 0xff : bits;
 }
 
 static void agree(const struct form *f, const struct outcome *a, const struct outcome *b)
@@ -424,8 +444,8 @@ static void agree(const struct form *f, const struct outcome *a, const struct ou
 		(value_rflags(x) ^ value_rflags(y)) & 0xcd5 & ~(value_rflags(&open) & 0x8d5);
 	for (unsigned i = 0; i < 16; i++) {
 		for (unsigned k = 0; k < 8; k++)
-			if (exact(a, i, &a->known.gpr[i][k]) &&
-			    (x->gpr[i] ^ y->gpr[i]) >> 8 * k & 0xff)
+			if ((x->gpr[i] ^ y->gpr[i]) >> 8 * k &
+			    exact_bits(a, i, &a->known.gpr[i][k], a->known.gpr_bits[i][k]))
 				wrong(f, "byte %u of register %u is called exact", k, i);
 	}
 	for (unsigned i = 0; i < rows; i++) {
@@ -436,15 +456,21 @@ static void agree(const struct form *f, const struct outcome *a, const struct ou
 			unsigned bit = i >= VALUE_VECS ? VALUE_BIT_WIDE
 				       : k < 16	       ? VALUE_BIT_VEC + i
 						       : VALUE_BIT_HIGH + i;
-			if ((exact(a, bit, &a->known.vec[i][k]) || value_has_no_top(x, i)) &&
-			    of_x[k] != of_y[k])
+			uint8_t bits = i < VALUE_VECS ? a->known.vec_bits[i][k] : 0;
+			bits = value_has_no_top(x, i)
+				       ? 0xff
+				       : exact_bits(a, bit, &a->known.vec[i][k], bits);
+			if ((of_x[k] ^ of_y[k]) & bits)
 				wrong(f, "byte %u of row %u is called exact", k, i);
 		}
 	}
 	for (unsigned k = 0; k < DATA_BYTES; k++)
-		if (!a->quality[k] && a->data[k] != b->data[k])
+		if ((a->data[k] ^ b->data[k]) & a->bits[k])
 			wrong(f, "byte %u of memory is called exact", k);
-	if (differ && exact(a, VALUE_BIT_FLAGS, &a->known.flags))
+	open.flags = a->known.flags_exact;
+	if (!exact(a, VALUE_BIT_FLAGS, &a->known.flags))
+		differ &= value_rflags(&open) & 0x8d5;
+	if (differ)
 		wrong(f, "flags are called exact: %" PRIx64 ", %" PRIx64, value_rflags(x),
 		      value_rflags(y));
 	if (exact(a, VALUE_BIT_X87, &a->known.x87) &&
