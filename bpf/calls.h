@@ -105,6 +105,9 @@ static __always_inline enum call_where find_in_shared(struct capture_state *cs, 
 		r->ip = r->cx - CALL_LEAVE + CALL_BACK;
 		return CALL_BEHIND;
 	}
+	if (off >= call_zones.keeps && off < call_zones.saved &&
+	    bpf_probe_read_user(&r->r10, sizeof(r->r10), (void *)(r->r10 + CALL_KEPT_R10)))
+		return CALL_UNTOLD;
 	unpack(r, r->cx);
 	return off < call_zones.reserved ? CALL_NOW_OVER
 	       : off < call_zones.saved	 ? CALL_NOTED

@@ -8,6 +8,8 @@
  *                then of each a struct call_jump
  *   local page   not shared: a struct call_local; a child of fork() has zeros there
  *   shared page  a struct call_shared
+ *   kept pages   not shared: what a call that is being noted has in its registers. A child of a
+ *                handler's fork() goes on by that, as it has no lanes
  *
  * and elsewhere the lanes, shared with the recorder alone, as the page is: a slot for each thread,
  * by its thread pointer: a struct call_lane, then a ring of struct call_note, then one of bytes. It
@@ -38,6 +40,12 @@
 #define CALL_BYTES 0x1000000
 #define CALL_BYTES_FULL 0xc00000 /* the rest is for a handler's calls, as it is of notes */
 #define CALL_RANGE_MOST 0x40000	 /* and so much lies behind the ring of bytes */
+/* Of each lane, how much is kept for children: places of 64 bytes, which are taken in turn by what
+ * handlers call; in the last word of the first one, the next. */
+#define CALL_KEPT_SHIFT 10
+#define CALL_KEPT_BYTES (1 << CALL_KEPT_SHIFT)
+#define CALL_KEPT_NEXT 56
+#define CALL_KEPT_R10 32
 /* Orders of the process are so many of the recorder's apart: those of others lie between. */
 #define CALL_ORDER_SHIFT 24
 
@@ -110,13 +118,16 @@ enum call_kind_flags { CALL_WRITES_STRING = 1 };
 
 /* Where in the code that stubs share things stand. From `post` on a call is over: rcx leads to
  * its stub, eax is the result and r11 the flags; these are 32 bits higher from `shifted` on, and
- * the result stands below from `joined` on. From `packed` on rcx is as a note has it. From
- * `reserved` on there is a note, from `saved` on r11 is its address and it has all registers, from
- * `told` on it is whole, and rcx as above; from `unpacked` on other registers are as they will be,
- * and at `back` rcx is where it goes. From `full` on rcx is as a note has it. At `sigreturn` what
- * rt_sigreturn()'s site leads to begins. What lies before `post` no call comes by. */
+ * the result stands below from `joined` on. From `packed` on rcx is as a note has it. From `keeps`
+ * to `restored` r10 is where the registers are kept: rcx, rdi, rsi, rdx, r10, r8, r9. From
+ * `reserved` on there is a note, from `saved` on r11 is its address and it has all registers, which
+ * are as they were from `restored` on; from `told` on it is whole, and rcx as above; from
+ * `unpacked` on other registers are as they will be, and at `back` rcx is where it goes. From
+ * `full` on rcx is as a note has it. At `sigreturn` what rt_sigreturn()'s site leads to begins.
+ * What lies before `post` no call comes by. */
 struct call_zones {
-	__u32 post, shifted, joined, packed, reserved, saved, told, unpacked, back, full, sigreturn;
+	__u32 post, shifted, joined, packed, keeps, reserved, saved, restored, told, unpacked, back,
+		full, sigreturn;
 };
 
 static inline __u64 call_lane_of(__u64 thread_pointer)

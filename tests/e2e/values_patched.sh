@@ -225,7 +225,7 @@ for _ in $(seq 600); do
 	grep -q done printed.attached && break
 	sleep 0.1
 done
-claim 'while it is recorded it has memory for that' is "$(maps | wc -l)" 3
+claim 'while it is recorded it has memory for that' is "$(maps | wc -l)" 4
 sleep 0.3
 kill -INT $recorder
 wait $recorder

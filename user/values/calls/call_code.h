@@ -21,10 +21,11 @@ extern const struct call_code_places {
 	 * bytes before the stubs; of the lanes, the shared page, the local page; of the slow part
 	 * of rt_sigreturn()'s stub; how many bytes of stubs there are; of the slots of clocks
 	 * (clock_area.h), 0: none; the process of the recorder; of the index of frames; of what
-	 * the pointer led to that now leads to `find`, and its own, 0: there is none. Behind them
+	 * the pointer led to that now leads to `find`, and its own, 0: there is none; of what is
+	 * kept for children. Behind them
 	 * all is `words`, and `find` is what is called in the place of _dl_find_object(). */
 	uint32_t base, leave, kinds, lanes, shared, local, restore, stub_bytes, clocks, recorder,
-		frames, find_next, find_at, words, find;
+		frames, find_next, find_at, kept, words, find;
 	struct call_zones zones;
 	/* In a stub: 8 bytes of what rcx is behind the call, 4 of the jump there. Displacements,
 	 * counted from what follows them: of the word with the address of the lanes; of the local

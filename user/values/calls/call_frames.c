@@ -4,7 +4,7 @@
  * A stub uses no stack and no register that a callee keeps, and goes on where it came from. So its
  * frame has the stack pointer and all registers of the frame that made the call, and the place of
  * that call is its return address: a word of the stub has it. Where the stub is is found in the
- * instruction pointer, or in registers as struct call_zones says. */
+ * instruction pointer, or in registers and what is kept, as struct call_zones says. */
 #include "user/values/calls/call_frames.h"
 
 #include "user/file/maps_lines.h"
@@ -21,7 +21,7 @@
 enum {
 	REG_RCX = 2,
 	REG_RSP = 7,
-	REG_R11 = 11,
+	REG_R10 = 10,
 	REG_RIP = 16,
 	RELATIVE = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 	HEAD_BYTES = 12, /* of the index */
@@ -30,7 +30,6 @@ enum {
 	FRAMES_MOST = 16,
 };
 
-#define PACKED_PLACE offsetof(struct call_note, packed)
 /* Offset of the stub, as a number of two bytes in an expression. */
 #define TWO(n) (uint8_t)(n), (uint8_t)((n) >> 8)
 /* The code that stubs share is one page, and each stub has its own alignment. */
@@ -45,12 +44,12 @@ static const uint8_t by_place[] = {DW_OP_breg0 + REG_RIP, 0, DW_OP_const2s, TWO(
 static const uint8_t by_call[] = {DW_OP_breg0 + REG_RCX, 0, DW_OP_const1u, CALL_FAST_OVER,
 				  DW_OP_minus};
 static const uint8_t by_packed[] = {DW_OP_breg0 + REG_RCX, 0, PACKED};
-static const uint8_t by_note[] = {DW_OP_breg0 + REG_R11, PACKED_PLACE, DW_OP_deref, PACKED};
+static const uint8_t by_kept[] = {DW_OP_breg0 + REG_R10, 0, DW_OP_deref, PACKED};
 static const uint8_t by_distance[] = {DW_OP_breg0 + REG_RCX, 0, IN_PAGE};
 static const uint8_t by_leave[] = {DW_OP_breg0 + REG_RCX, 0, DW_OP_const1u, CALL_LEAVE,
 				   DW_OP_minus};
 
-_Static_assert(PACKED_PLACE < 64 && CALL_LEAVE < 256, "as they are encoded");
+_Static_assert(CALL_LEAVE < 256, "as they are encoded");
 
 struct writing {
 	uint8_t *code;
@@ -135,8 +134,8 @@ void call_frames_put(uint8_t *code, uint32_t at)
 	put_cie(&w);
 	put_frame(&w, z->post, z->packed, by_call, sizeof(by_call));
 	put_frame(&w, z->packed, z->saved, by_packed, sizeof(by_packed));
-	put_frame(&w, z->saved, z->told, by_note, sizeof(by_note));
-	put_frame(&w, z->told, z->unpacked, by_packed, sizeof(by_packed));
+	put_frame(&w, z->saved, z->restored, by_kept, sizeof(by_kept));
+	put_frame(&w, z->restored, z->unpacked, by_packed, sizeof(by_packed));
 	put_frame(&w, z->unpacked, z->back, by_distance, sizeof(by_distance));
 	put_frame(&w, z->back, z->full, by_leave, sizeof(by_leave));
 	put_frame(&w, z->full, z->sigreturn, by_packed, sizeof(by_packed));

@@ -12,7 +12,7 @@
 
 struct call_patches {
 	uint64_t code, code_end; /* in the process */
-	uint64_t local, shared, lanes, kinds;
+	uint64_t local, shared, kept, lanes, kinds;
 	uint64_t clocks;  /* slots that its clocks are noted in (clock_area.h); 0: none */
 	uint64_t restore; /* the instruction of rt_sigreturn()'s stub that is probed; 0: none */
 	uint64_t find_at, find_was; /* the pointer that unwinders ask by, and its value; 0: none */

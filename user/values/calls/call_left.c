@@ -78,5 +78,6 @@ int call_left_read(const struct tracee *t, struct call_patches *p)
 	free(code);
 	p->local = p->code_end;
 	p->shared = p->local + CALL_PAGE;
+	p->kept = p->shared + CALL_PAGE;
 	return err;
 }

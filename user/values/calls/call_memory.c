@@ -25,6 +25,7 @@ enum { FIRST_ORDER = 16 };
 #define USER_END 0x7ffffffff000ull
 #define MARGIN (64ull << 20) /* left free below what may grow downwards */
 #define LANES_BYTES ((uint64_t)CALL_LANES << CALL_LANE_SHIFT)
+#define KEPT_BYTES ((uint64_t)CALL_LANES << CALL_KEPT_SHIFT)
 #define REACH (1ull << 30) /* of a jump, and room to spare */
 
 static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
@@ -150,7 +151,7 @@ int call_memory_unmap(const struct call_patches *p, const struct tracee *t)
 			continue;
 		err = unmap_line(t, &line, p->code, p->code_end - p->code);
 		if (!err)
-			err = unmap_line(t, &line, p->shared, CALL_PAGE);
+			err = unmap_line(t, &line, p->shared, CALL_PAGE + KEPT_BYTES);
 		if (!err)
 			err = unmap_line(t, &line, p->lanes, LANES_BYTES);
 	}
@@ -173,6 +174,9 @@ static int map_all(const struct tracee *t, const struct call_patches *p, int64_t
 		err = (int)call(t, SYS_madvise, p->local, CALL_PAGE, MADV_WIPEONFORK, 0, 0, 0);
 	if (!err)
 		err = map(t, p->shared, CALL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, lanes_fd, 0);
+	if (!err)
+		err = map(t, p->kept, KEPT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, code_fd,
+			  p->code_end - p->code);
 	if (!err && (locked < 0 || status_number(t->pid, "VmLck") != locked)) {
 		*why = "it locks all that it maps (mlockall)";
 		err = -EPERM;
@@ -203,7 +207,7 @@ static int choose_places(struct call_patches *p, const struct tracee *t)
 {
 	struct tracee_map *maps = NULL;
 	int n = tracee_ranges(t->pid, &maps);
-	const uint64_t bytes = call_stubs_bytes(p) + 2 * CALL_PAGE;
+	const uint64_t bytes = call_stubs_bytes(p) + 2 * CALL_PAGE + KEPT_BYTES;
 
 	if (n > 0) {
 		p->code = find_room(maps, n, p->sites[0].at, bytes);
@@ -214,6 +218,7 @@ static int choose_places(struct call_patches *p, const struct tracee *t)
 	p->kinds = p->code + call_stubs_kinds(p);
 	p->local = p->code_end;
 	p->shared = p->local + CALL_PAGE;
+	p->kept = p->shared + CALL_PAGE;
 	if (!p->code || !p->lanes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -237,7 +242,7 @@ int call_memory_give(struct call_patches *p, const struct tracee *t, const char 
 			      : "there is no room in reach of its libraries";
 	if (!err) {
 		*why = "it may not have memory to share (a seccomp filter, or vm.memfd_noexec)";
-		err = make_memfd(t, call_stubs_bytes(p), &its[0], &p->code_fd);
+		err = make_memfd(t, call_stubs_bytes(p) + KEPT_BYTES, &its[0], &p->code_fd);
 	}
 	if (!err)
 		err = make_memfd(t, CALL_PAGE + LANES_BYTES, &its[1], &p->lanes_fd);

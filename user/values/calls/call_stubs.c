@@ -83,22 +83,22 @@ bool call_stubs_begins_fast(const struct call_site *s)
  *
  *   lahf; seto %al; mov %edi, %ecx; and $(CLONE_VM | CLONE_VFORK | CLONE_SETTLS), %ecx
  *   cmp $CLONE_VM, %ecx; jne 1f; cmpq $1, local(%rip); jne 1f; incq local(%rip)
- *   1: add $0x7f, %al; sahf; jmp to the slow part */
+ *   1: jmp to where a miss goes */
 static void put_clone(const struct call_patches *p, uint64_t here, uint8_t *out)
 {
-	static const uint8_t code[] = {0x9f, 0x0f, 0x90, 0xc0,	   0x89, 0xf9, /* to mov */
-				       0x81, 0xe1, 0x00, 0x41,	   0x08, 0x00, /* and */
-				       0x81, 0xf9, 0x00, 0x01,	   0x00, 0x00, /* cmp */
-				       0x75, 0x11, 0x48, 0x83,	   0x3d, 0,    0, 0, 0,
+	static const uint8_t code[] = {0x9f,	 0x0f, 0x90, 0xc0, 0x89, 0xf9, /* to mov */
+				       0x81,	 0xe1, 0x00, 0x41, 0x08, 0x00, /* and */
+				       0x81,	 0xf9, 0x00, 0x01, 0x00, 0x00, /* cmp */
+				       0x75,	 0x11, 0x48, 0x83, 0x3d, 0,    0, 0, 0,
 				       1,						/* cmpq */
-				       0x75, 0x07, 0x48, 0xff,	   0x05, 0,    0, 0, 0, /* incq */
-				       0x04, 0x7f, 0x9e, CALL_JUMP};
+				       0x75,	 0x07, 0x48, 0xff, 0x05, 0,    0, 0, 0, /* incq */
+				       CALL_JUMP};
 	enum { CMP = 23, BEHIND_CMP = 28, INC = 33, BEHIND_INC = 37, BEHIND = sizeof(code) + 4 };
 
 	memcpy(out + CALL_FAST, code, sizeof(code));
 	call_put_distance(out + CALL_FAST + CMP, p->local, here + CALL_FAST + BEHIND_CMP);
 	call_put_distance(out + CALL_FAST + INC, p->local, here + CALL_FAST + BEHIND_INC);
-	call_put_distance(out + CALL_FAST + sizeof(code), here + CALL_SLOW,
+	call_put_distance(out + CALL_FAST + sizeof(code), here + CALL_MISS,
 			  here + CALL_FAST + BEHIND);
 }
 
@@ -201,5 +201,6 @@ uint8_t *call_stubs_make(struct call_patches *p)
 	put_word(code, at->frames, p->code + frames);
 	put_word(code, at->find_next, p->find_was);
 	put_word(code, at->find_at, p->find_at);
+	put_word(code, at->kept, p->kept);
 	return code;
 }
