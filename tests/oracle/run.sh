@@ -7,8 +7,8 @@
 #   run.sh NAME                     prints its settings: binary, module, seconds, quick, switches
 #
 # BINARY in the environment replaces the program's own (a copy of it, for instance). A program's
-# file sets BINARY, MODULE (default: BINARY), SECONDS_MAX, QUICK, SWITCHES (1: its threads leave their stacks for others, or go on in frames that have ended),
-# and defines prepare() and run();
+# file sets BINARY, MODULE (default: BINARY), SECONDS_MAX, QUICK, SWITCHES (1: its threads leave their
+# stacks for others, or go on in frames that have ended), and defines prepare() and run();
 # PLUGINS, if it is set, names folders of modules that the program loads, separated by colons, and
 # is exported to the tracer.
 # Exit status 77: something that the program needs is not installed.
