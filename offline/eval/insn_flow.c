@@ -101,6 +101,7 @@ static uint8_t flow_of_bytes(ZydisMnemonic mnemonic)
 		return VALUE_FLOW_BITS;
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_CMP:
 	case ZYDIS_MNEMONIC_INC:
 	case ZYDIS_MNEMONIC_DEC:
 	case ZYDIS_MNEMONIC_NEG:

@@ -67,6 +67,17 @@ static uint16_t exact_flags(const struct folded *f)
 	return flags;
 }
 
+/* Two numbers that are not the same in one bit are not equal. */
+static uint16_t unequal_flags(const struct value_insn *insn, const struct folded *f)
+{
+	bool differ = false;
+	for (size_t i = 0; i < f->width; i++)
+		differ |= f->value[i] & f->bits[i];
+	bool compares =
+		insn->mnemonic == ZYDIS_MNEMONIC_CMP || insn->mnemonic == ZYDIS_MNEMONIC_SUB;
+	return compares && differ ? VALUE_ZF : 0;
+}
+
 static void fold_inputs(struct step *s, struct folded *f)
 {
 	const struct value_insn *insn = s->insn;
@@ -101,10 +112,11 @@ static void fold_all(struct step *s, uint8_t out[WIDEST])
 		out[i] = worse(f.bits[i] == 0xff && flow != VALUE_FLOW_CARRY ? VALUE_EXACT
 									     : f.worth[i],
 			       s->address);
-	if (flow == VALUE_FLOW_CARRY || s->address)
+	if (s->address)
 		return;
-	memcpy(s->bits, f.bits, WIDEST);
-	s->flags_exact = exact_flags(&f);
+	s->flags_exact = flow == VALUE_FLOW_CARRY ? unequal_flags(s->insn, &f) : exact_flags(&f);
+	if (flow != VALUE_FLOW_CARRY)
+		memcpy(s->bits, f.bits, WIDEST);
 }
 
 /* Whether the condition that a jump, setcc or cmov has in the low four bits of its opcode holds

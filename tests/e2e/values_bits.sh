@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # values_bits.sh: level values of programs whose libraries keep members of one bit in memory that they have
 # not cleared, as glibc's regular expressions do: each part of a text that one of them has matched is what
-# the program prints, and exact, and of copies of sed and find nearly all is.
+# the program prints, and exact, and of copies of sed, find and expr nearly all is.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs "${CC:-cc}" sed find
+needs "${CC:-cc}" sed find expr
 work_in_own_folder
 
 cat >matches.c <<'C'
@@ -65,10 +65,13 @@ matches_are_told() {
 claim 'a program that matches texts is recorded' recorded ./matches
 claim 'what it has computed is exact' is_exact
 claim 'each match is told as it was printed, without a mark' matches_are_told
-cp "$(command -v sed)" "$(command -v find)" .
+cp "$(command -v sed)" "$(command -v find)" "$(command -v expr)" .
 claim 'a sed that replaces is recorded' recorded ./sed -e 's/\([a-z]*\) \([A-Z]\)/\2 \1/g;s/[0-9]\+/N/' lines
 claim 'what it has computed is exact' is_exact
 claim 'a find by a regular expression is recorded' \
 	recorded ./find tree -regex '.*/[fg][1-9]*\.\(txt\|c\)' -printf '%p %s\n'
 claim 'what it has computed is exact' is_exact
+claim 'an expr that matches is recorded' recorded ./expr abcdef : '.*\(c.e\)'
+claim 'what it has computed is known up to its end, and nothing assumed' \
+	grep -q ' 0 assumed, .*; up to its end' <("$PUGMARK" verify rec)
 conclude

@@ -338,14 +338,15 @@ static void a_flag_is_known_beside_others_that_are_not(void **state)
 
 /* A word that nobody has set, as the members of one bit in it are set and asked: and
  * dword [rbx], ~0x300; or dword [rbx], 0x100; mov esi, [rbx]; mov [rbx + 8], esi; push
- * [rbx + 8]; pop rdx; shr edx, 8; test dl, 1; then test dl, 2; and test dl, 4. */
+ * [rbx + 8]; pop rdx; shr edx, 8; test dl, 1; then test dl, 2; test dl, 4; cmp edx, 2; and cmp
+ * edx, 1. */
 static void a_bit_is_known_beside_others_that_are_not(void **state)
 {
 	(void)state;
-	static const uint8_t code[] = {0x81, 0x23, 0xff, 0xfc, 0xff, 0xff, 0x81, 0x0b, 0x00,
-				       0x01, 0x00, 0x00, 0x8b, 0x33, 0x89, 0x73, 0x08, 0xff,
-				       0x73, 0x08, 0x5a, 0xc1, 0xea, 0x08, 0xf6, 0xc2, 0x01,
-				       0xf6, 0xc2, 0x02, 0xf6, 0xc2, 0x04};
+	static const uint8_t code[] = {0x81, 0x23, 0xff, 0xfc, 0xff, 0xff, 0x81, 0x0b, 0x00, 0x01,
+				       0x00, 0x00, 0x8b, 0x33, 0x89, 0x73, 0x08, 0xff, 0x73, 0x08,
+				       0x5a, 0xc1, 0xea, 0x08, 0xf6, 0xc2, 0x01, 0xf6, 0xc2, 0x02,
+				       0xf6, 0xc2, 0x04, 0x83, 0xfa, 0x02, 0x83, 0xfa, 0x01};
 	const uint64_t word = 0x5a5a5a5a;
 	struct value_memory memory;
 	struct value_machine *m = begin(&memory, code, sizeof(code));
@@ -367,6 +368,11 @@ static void a_bit_is_known_beside_others_that_are_not(void **state)
 	assert_int_equal(value_rflags(value_machine_state(m)) >> 6 & 1, 1);
 	assert_int_equal(value_machine_run(m, 10, NULL), VALUE_STOP_LIMIT);
 	assert_int_equal(known->flags_exact & VALUE_ZF, 0);
+	/* What differs in one bit is not equal; without one nobody knows. */
+	assert_int_equal(value_machine_run(m, 11, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(known->flags_exact, VALUE_ZF);
+	assert_int_equal(value_machine_run(m, 12, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(known->flags_exact, 0);
 	/* What is said of the bytes as a whole is said of their bits. */
 	value_memory_limit_quality(&memory, DATA, 2, VALUE_ASSUMED);
 	assert_int_equal(value_memory_read_bits(&memory, DATA, bits, 4), 0);
