@@ -109,6 +109,8 @@ __noinline int order_raise(void)
 
 	if (bpf_probe_read_user(&at, sizeof(at), (void *)call_shared))
 		return 0;
+	if (at >= CALL_ORDERS) /* nobody has made so many calls */
+		return 0;
 	at = (at << CALL_ORDER_SHIFT) + 1;
 	for (int i = 0; i < 8; i++) {
 		__u64 now = *(volatile __u64 *)&capture_order;

@@ -48,6 +48,7 @@
 #define CALL_KEPT_R10 32
 /* Orders of the process are so many of the recorder's apart: those of others lie between. */
 #define CALL_ORDER_SHIFT 24
+#define CALL_ORDERS (1ull << 38) /* nobody makes so many calls */
 
 /* In a stub. A call that is made slowly is seen by probes at the first and the last of these. */
 #define CALL_SLOW 0

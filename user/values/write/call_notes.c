@@ -30,6 +30,7 @@ struct call_notes {
 	const struct call_patches *patches;
 	uint8_t *memory;
 	bool stopped;
+	uint64_t now_ns; /* told last */
 	struct lane lanes[CALL_LANES];
 };
 
@@ -110,7 +111,8 @@ void call_notes_claim(struct call_notes *notes, uint32_t lane, uint64_t owner)
 /* In the order, at the latest. 0: it is not known. */
 static uint64_t entered_of(uint64_t entered)
 {
-	return entered > 1 ? (entered << CALL_ORDER_SHIFT) + ENTERED_LAST : 0;
+	return entered > 1 && entered < CALL_ORDERS ? (entered << CALL_ORDER_SHIFT) + ENTERED_LAST
+						    : 0;
 }
 
 uint64_t call_notes_entered(const struct call_notes *notes, uint32_t lane)
@@ -128,17 +130,20 @@ static bool decode(const struct call_notes *n, uint32_t lane, const struct call_
 		   struct capture *out, struct capture_range *range)
 {
 	const struct call_note c = *note;
+	/* What is looked at below is not read again: the process may write to it meanwhile. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	const struct call_patches *p = n->patches;
 	uint64_t stub = ((c.packed >> 44) - CALL_STUBS) >> CALL_STUB_SHIFT;
 
-	if (c.packed >> 44 < CALL_STUBS || stub >= p->n || p->sites[stub].number < 0)
+	if (c.packed >> 44 < CALL_STUBS || stub >= p->n || p->sites[stub].number < 0 ||
+	    c.order >= CALL_ORDERS)
 		return false;
 	*out = (struct capture){
 		.kind = CAPTURE_KERNEL,
 		.place = CAPTURE_NONE,
 		.map_file = CAPTURE_NONE,
 		.order = (c.order + 1) << CALL_ORDER_SHIFT,
-		.time_ns = c.time_ns,
+		.time_ns = c.time_ns < n->now_ns ? c.time_ns : n->now_ns,
 		.ip = p->sites[stub].call + SYSCALL_BYTES,
 		.sp = c.sp,
 		.nr = (uint32_t)p->sites[stub].number,
@@ -215,12 +220,17 @@ enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, ui
 	struct lane *l = &notes->lanes[lane];
 	uint64_t lost = 0;
 
-	while ((int64_t)(until - l->next) > 0) {
+	/* What was looked at before is at most a ring behind what was taken since. */
+	while (l->next - until > CALL_NOTES) {
 		struct call_note *note = note_of(notes, lane, l->next);
 		bool elsewhere = told == 2 && l->next + 1 == until;
 
-		if (until - l->next > CALL_NOTES ||
-		    call_notes_doubts(notes, lane, l->next, until)) {
+		if (until - l->next > CALL_NOTES) {
+			/* No stub is so far from there. */
+			call_notes_close_lane(notes, lane, l->next);
+			l->next = until;
+			lost++;
+		} else if (call_notes_doubts(notes, lane, l->next, until)) {
 			l->next = until;
 			lost++;
 		} else if (__atomic_load_n(&note->state, __ATOMIC_ACQUIRE) == 1) {
@@ -311,6 +321,7 @@ static void give_back(struct call_notes *n, uint32_t lane)
 
 void call_notes_look(struct call_notes *notes, uint64_t now_ns)
 {
+	notes->now_ns = now_ns;
 	store(&((struct call_shared *)notes->memory)->time_ns, now_ns);
 	for (uint32_t i = 0; i < CALL_LANES; i++) {
 		if (!notes->lanes[i].bound)
