@@ -612,7 +612,8 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	if (closed)
 		fprintf(words,
 			"system calls of %u thread%s were seen by probes from some time on: two "
-			"tasks have one thread pointer, or handlers were left by siglongjmp(); ",
+			"tasks have one thread pointer, handlers were left by siglongjmp(), or "
+			"something wrote to where they are noted; ",
 			closed, closed == 1 ? "" : "s");
 	if (*c->why_hooks)
 		fprintf(words, "system calls were seen by the kernel's hooks: %s; ", c->why_hooks);
