@@ -10,6 +10,7 @@
 #include "user/values/stop/freeze.h"
 
 #include "user/proc/living_thread.h"
+#include "user/proc/status_number.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -148,8 +149,8 @@ static int stop_all(struct frozen *f, pid_t pid, pid_t but, struct pugmark_diag 
 		err = ask_new(f, pid, but);
 		err = err ? err : wait_for(f, pid, &stood);
 	} while (!err && stood > before);
-	if (!err && !stood && !but)
-		err = -ESRCH;
+	if (!err && !stood && !but) /* another tracer has them, or they have ended */
+		err = status_number(pid, "TracerPid") > 0 ? -EPERM : -ESRCH;
 	if (err == -EBUSY)
 		pugmark_diag_set(
 			diag, err, NULL, PUGMARK_NO_OFFSET,
