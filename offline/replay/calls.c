@@ -216,8 +216,10 @@ int value_run_leave(struct value_run *run)
 	call->args[0] = s->gpr[VALUE_RDI];
 	call->args[1] = s->gpr[VALUE_RSI];
 	const char *clock;
+	bool asks = value_libraries_vdso(&run->libraries, s->rip, &clock);
+	if (asks && value_run_pass_missed(run, value_run_at_clock))
+		return VALUE_REPLAY_NO_MEMORY;
 	run->in_library =
-		value_libraries_has(&run->libraries, s->rip) ||
-		(value_libraries_vdso(&run->libraries, s->rip, &clock) && value_run_told_time(run));
+		value_libraries_has(&run->libraries, s->rip) || (asks && value_run_told_time(run));
 	return run->in_library ? VALUE_REPLAY_LIMIT : leave_unseen(run, name, &lazy);
 }

@@ -216,6 +216,8 @@ static int tell_time(struct value_run *run, const char *name)
 {
 	struct value_machine *m = run->machine;
 	const struct value_state *s = value_machine_state(m);
+	if (value_run_pass_missed(run, value_run_at_clock))
+		return VALUE_REPLAY_NO_MEMORY;
 	const struct capture *c = value_run_record(run);
 	const struct clock_function *f = clock_function(name);
 	const char *by;
@@ -310,7 +312,7 @@ bool value_run_recall(void *ctx, unsigned reg, uint64_t said, uint64_t *value)
 static bool is_result(const struct value_run *run, const struct capture *c)
 {
 	const struct value_state *s = value_machine_state(run->machine);
-	return c && c->kind == CAPTURE_RESULT && c->sp == s->gpr[VALUE_RSP] &&
+	return c->kind == CAPTURE_RESULT && c->sp == s->gpr[VALUE_RSP] &&
 	       value_run_place_ip(run, c, run->replay->places[c->place].site_next) == s->rip &&
 	       value_run_agrees(run, c);
 }
@@ -318,22 +320,7 @@ static bool is_result(const struct value_run *run, const struct capture *c)
 static const struct capture *result_of(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
-	return is_result(run, c) ? c : NULL;
-}
-
-/* Whether the task has made system calls in the call that is over which were not made here: it has
- * gone another way there, as something assumed was not so. A lock, for one, that another thread has
- * begun to wait for. */
-static bool missed_calls(struct value_run *run)
-{
-	const uint64_t sp = value_machine_state(run->machine)->gpr[VALUE_RSP];
-	uint64_t i = run->next;
-	const struct capture *c = value_run_record_at(run, i);
-	if (!run->supposition.holds || run->turned)
-		return false;
-	while (c && (c->kind == CAPTURE_SWITCH || (c->kind == CAPTURE_KERNEL && c->sp < sp)))
-		c = value_run_record_at(run, ++i);
-	return i > run->next && is_result(run, c);
+	return c && is_result(run, c) ? c : NULL;
 }
 
 /* The record of an entry at this very place. */
@@ -352,8 +339,8 @@ static int come_back(struct value_run *run)
 {
 	const struct value_state *s = value_machine_state(run->machine);
 	const struct open_call *call = NULL;
-	if (missed_calls(run))
-		return go_blind(run, "system calls that were recorded were not made");
+	if (value_run_pass_missed(run, is_result))
+		return VALUE_REPLAY_NO_MEMORY;
 	while (run->n_calls && run->calls[run->n_calls - 1].sp < s->gpr[VALUE_RSP])
 		call = &run->calls[--run->n_calls];
 	run->in_library = false;
@@ -521,6 +508,8 @@ static int one_stop(struct value_run *run)
 	case VALUE_STOP_PLACE:
 		return at_place(run);
 	case VALUE_STOP_SYSCALL:
+		if (value_run_pass_missed(run, value_run_at_call))
+			return VALUE_REPLAY_NO_MEMORY;
 		c = value_run_record(run);
 		if (c && c->kind != CAPTURE_KERNEL && c->kind != CAPTURE_END &&
 		    c->kind != CAPTURE_EXEC && c->kind != CAPTURE_SWITCH) {
