@@ -9,7 +9,8 @@
 # instructions; instructions a second executed again (of MILLIONS=100), without a trace and with all dependences; from
 # a snapshot to a point 10^8 instructions behind it; a step back, the median and the longest. Of a
 # server that serves, attached to: the share of its requests that is left after one such load, the median of
-# ROUNDS, of each next to a plain one. WET=1 has the WET of what
+# ROUNDS, of each next to a plain one; APART=1: the server and its load have one processor, and the recorder
+# another one, so that what is left is what the server itself pays. WET=1 has the WET of what
 # gzip and lua did as well, of its first WET_MILLIONS=1000. SCALE=1 divides the work.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -121,16 +122,18 @@ of_wet() { # NAME
 	asked "$1" backward 'M blocks a second walked backward' '>=' 100
 }
 
+load=() recording=() # what puts them on their processors
+[ -z "${APART:-}" ] || load=(taskset -c 0) recording=(taskset -c 1)
 rate_redis() {
-	redis-benchmark -p "$port" -t get -n $((100000 / scale)) -c 16 --csv | awk -F '"' '/GET/ { print $4 }'
+	"${load[@]}" redis-benchmark -p "$port" -t get -n $((100000 / scale)) -c 16 --csv | awk -F '"' '/GET/ { print $4 }'
 }
-rate_nginx() { wrk -t 1 -c 16 -d 3 "http://127.0.0.1:$port/" | awk '/^Requests.sec/ { print $2 }'; }
+rate_nginx() { "${load[@]}" wrk -t 1 -c 16 -d 3 "http://127.0.0.1:$port/" | awk '/^Requests.sec/ { print $2 }'; }
 rate_recorded() { # NAME LEVEL: attached to, once frequent probes of level values were taken away
 	local recorder options=(--level "${2/patched/values}")
 	[ "$2" = calls ] || options+=(--check-every 64)
 	[ "$2" != patched ] || options+=(--carrier patch)
 	rm -rf "$tmp/err" "$tmp/rec.$2"
-	"$PUGMARK" record -o "$tmp/rec.$2" -p $server "${options[@]}" >"$tmp/out" 2>"$tmp/err" &
+	"${recording[@]}" "$PUGMARK" record -o "$tmp/rec.$2" -p $server "${options[@]}" >"$tmp/out" 2>"$tmp/err" &
 	recorder=$!
 	for ((i = 0; i < 600; i++)); do grep -qs ': recording' "$tmp/err" && break || sleep 0.1; done
 	"rate_$1" >"$tmp/out"
@@ -146,6 +149,7 @@ bench_server() { # NAME
 	"serve_$1" || { echo "$1: not installed"; return 0; }
 	for ((i = 0; i < 100; i++)); do (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break || sleep 0.1; done
 	rm -f "$tmp"/left.* "$tmp"/plain.*
+	[ -z "${APART:-}" ] || taskset -acp 0 $server >"$tmp/out"
 	"rate_$1" >"$tmp/out"
 	for ((k = 0; k < rounds; k++)); do
 		for level in calls values patched; do
@@ -159,7 +163,7 @@ bench_server() { # NAME
 	done
 	kill $server
 	wait $server 2>/dev/null
-	printf '%s: %s requests a second plain\n' "$1" "$(median "$tmp/plain.rates")"
+	printf '%s: %s requests a second plain%s\n' "$1" "$(median "$tmp/plain.rates")" "${APART:+, the recorder apart}"
 	for level in calls values patched; do
 		left=$(median "$tmp/left.$level") mark=
 		[ $level != patched ] || mark=$(awk -v l="$left" 'BEGIN { print l < 90 ? "SHORT" : "ok" }')
