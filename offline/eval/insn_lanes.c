@@ -54,6 +54,8 @@ static bool accumulates(uint16_t mnemonic)
  * a lane has nothing of another lane's elements. */
 static bool goes_by_lanes(const ZydisDecodedInstruction *zi)
 {
+	if (zi->mnemonic == ZYDIS_MNEMONIC_VDBPSADBW) /* E4NF in the manual, E4 in Zydis */
+		return false;
 	switch (zi->meta.exception_class) {
 	case ZYDIS_EXCEPTION_CLASS_E1:
 	case ZYDIS_EXCEPTION_CLASS_E2:
