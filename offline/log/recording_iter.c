@@ -165,6 +165,10 @@ int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_e
 			iter->left--;
 			iter->any = true;
 			iter->last_kind = (*event)->kind;
+			/* A segment begins with its exact time, and the one before may have been
+			 * read as half a unit later than it was. */
+			if ((*event)->time_ns < iter->time_ns)
+				(*event)->time_ns = iter->time_ns;
 			iter->time_ns = (*event)->time_ns;
 			return 1;
 		}

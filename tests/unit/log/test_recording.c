@@ -32,6 +32,7 @@ struct chunk {
 
 static struct pugmark_plan_site sites[SITES];
 static char dir[64];
+static uint32_t unit_ns = 1;
 
 static void chunk_add(struct chunk *c, const void *data, uint32_t bytes)
 {
@@ -104,8 +105,8 @@ static struct recording_writer *open_writer(void)
 {
 	static const struct recorder_module module = {
 		.path = "/bin/true", .sites = sites, .n_sites = SITES};
-	static const struct recorder_options options = {
-		.modules = &module, .n_modules = 1, .output = dir, .time_unit_ns = 1};
+	const struct recorder_options options = {
+		.modules = &module, .n_modules = 1, .output = dir, .time_unit_ns = unit_ns};
 	const struct text_span span = {.addr = TEXT_ADDR, .end = TEXT_ADDR + 0x10000};
 	struct recording_writer *w = NULL;
 	struct pugmark_diag diag;
@@ -347,6 +348,33 @@ static void a_busy_task_goes_on_in_the_next_chunk(void **state)
 	recording_writer_abandon(w);
 }
 
+/* Times are rounded within a segment, and each begins with an exact one. */
+static void times_do_not_go_back_from_segment_to_segment(void **state)
+{
+	(void)state;
+	struct pugmark_recording *rec;
+	struct pugmark_diag diag;
+	struct pugmark_witness_event event;
+	uint32_t n = 0;
+	unit_ns = 100; /* a batch ends 490 ns behind its first event */
+	write_recording(true);
+	unit_ns = 1;
+	assert_int_equal(pugmark_recording_open(dir, &rec, &diag), 0);
+	for (uint32_t t = 0; t < TASKS; t++) {
+		struct pugmark_recording_iter *iter;
+		uint64_t last_ns = 0;
+		assert_int_equal(pugmark_recording_iter_new(rec, t, &iter), 0);
+		while (pugmark_recording_next(iter, &event) == 1) {
+			assert_true(event.time_ns >= last_ns);
+			last_ns = event.time_ns;
+			n++;
+		}
+		pugmark_recording_iter_free(iter);
+	}
+	assert_true(n >= TASKS * BATCHES * RECORDS);
+	pugmark_recording_free(rec);
+}
+
 static void a_second_recording_keeps_the_first(void **state)
 {
 	(void)state;
@@ -461,6 +489,7 @@ int main(void)
 		CASE(what_is_written_is_read),
 		CASE(a_killed_recorder_leaves_what_it_wrote),
 		CASE(a_busy_task_goes_on_in_the_next_chunk),
+		CASE(times_do_not_go_back_from_segment_to_segment),
 		CASE(a_second_recording_keeps_the_first),
 		CASE(a_cut_costs_what_is_cut),
 		CASE(a_flip_costs_one_segment),
