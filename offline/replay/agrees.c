@@ -20,6 +20,21 @@ bool value_run_agrees(const struct value_run *run, const struct capture *c)
 	return c->sp == s->gpr[VALUE_RSP];
 }
 
+bool value_run_same_call(const struct value_run *run, const struct capture *c)
+{
+	static const uint8_t regs[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, 10, 8, 9};
+	const struct value_state *s = value_machine_state(run->machine);
+	if (c->kind != CAPTURE_KERNEL || c->nr == SYS_rt_sigreturn)
+		return true;
+	bool same = c->ip == s->rip && c->sp == s->gpr[VALUE_RSP];
+	if (c->nr != SYS_restart_syscall && !value_quality(run->machine, 1 << VALUE_RAX))
+		same &= s->gpr[VALUE_RAX] == c->nr;
+	for (unsigned i = 0; i < sizeof(regs); i++)
+		if (!value_quality(run->machine, (uint64_t)1 << regs[i]))
+			same &= s->gpr[regs[i]] == c->args[i];
+	return same;
+}
+
 /* The registers that such an instruction changes with each turn. */
 static uint32_t moved(const struct value_insn *insn)
 {

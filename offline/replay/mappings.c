@@ -168,12 +168,12 @@ static int take_mapping(struct value_run *run, const struct capture *c)
 			  : c->map_file == CAPTURE_UNKNOWN ? SOURCE_UNKNOWN
 							   : SOURCE_FILES + c->map_file,
 	};
-	enum { SYS_MMAP = 9, MAP_SHARED_BIT = 1, MAP_TYPES = 15, MAP_DROPPABLE_TYPE = 8 };
-	if (c->nr == SYS_MMAP && captures_may_change(run->replay->captures, c->map_file,
+	enum { MAP_SHARED_BIT = 1, MAP_TYPES = 15, MAP_DROPPABLE_TYPE = 8 };
+	if (c->nr == SYS_mmap && captures_may_change(run->replay->captures, c->map_file,
 						     c->args[3] & MAP_SHARED_BIT, (int)region.prot))
 		region.prot |= VALUE_SHARED;
 	/* Of that the kernel makes zeros whenever it likes (Linux 6.11). */
-	if (c->nr == SYS_MMAP && (c->args[3] & MAP_TYPES) == MAP_DROPPABLE_TYPE)
+	if (c->nr == SYS_mmap && (c->args[3] & MAP_TYPES) == MAP_DROPPABLE_TYPE)
 		region.prot |= VALUE_SHARED | VALUE_WIPED;
 	switch (c->map_op) {
 	case MAP_ATTACHED:

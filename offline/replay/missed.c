@@ -9,7 +9,7 @@ enum { MOST_MISSED = 16 }; /* as many as are passed over at once */
 
 bool value_run_at_call(const struct value_run *run, const struct capture *c)
 {
-	return c->kind == CAPTURE_KERNEL && c->nr != SYS_RT_SIGRETURN &&
+	return c->kind == CAPTURE_KERNEL && c->nr != SYS_rt_sigreturn &&
 	       value_run_same_call(run, c);
 }
 
@@ -29,7 +29,7 @@ static uint64_t missed(const struct value_run *run, value_run_at at)
 		if (c && at(run, c))
 			return n;
 		if (!c || (c->kind != CAPTURE_SWITCH && c->kind != CAPTURE_KERNEL) ||
-		    (c->kind == CAPTURE_KERNEL && c->nr == SYS_RT_SIGRETURN))
+		    (c->kind == CAPTURE_KERNEL && c->nr == SYS_rt_sigreturn))
 			return 0;
 	}
 	return 0;

@@ -152,11 +152,11 @@ static void tidy(struct neighbours *n)
 /* Whether the system call writes into another process' memory. */
 static bool writes_outside(const struct capture *c)
 {
-	enum { SYS_PTRACE = 101, SYS_VM_WRITEV = 311, POKE_TEXT = 4, POKE_DATA = 5 };
+	enum { POKE_TEXT = 4, POKE_DATA = 5 };
 	if (c->kind != CAPTURE_KERNEL || c->result < 0)
 		return false;
-	return c->nr == SYS_VM_WRITEV ||
-	       (c->nr == SYS_PTRACE && (c->args[0] == POKE_TEXT || c->args[0] == POKE_DATA));
+	return c->nr == SYS_process_vm_writev ||
+	       (c->nr == SYS_ptrace && (c->args[0] == POKE_TEXT || c->args[0] == POKE_DATA));
 }
 
 static int find_outer(struct value_replay *replay, const struct family_task *task, size_t *room)

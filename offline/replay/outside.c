@@ -235,41 +235,18 @@ void value_run_sigreturn(struct value_run *run, const struct capture *c)
 /* A child that shares the memory and is no thread writes there until it has memory of its own. */
 static bool shares_memory(struct value_run *run, const struct capture *c)
 {
-	enum {
-		SYS_CLONE = 56,
-		SYS_VFORK = 58,
-		SYS_CLONE3 = 435,
-		CLONE_VM = 0x100,
-		THREAD = 0x10000
-	};
-	uint64_t flags = c->nr == SYS_VFORK ? CLONE_VM : c->nr == SYS_CLONE ? c->args[0] : 0;
+	enum { CLONE_VM = 0x100, THREAD = 0x10000 };
+	uint64_t flags = c->nr == SYS_vfork ? CLONE_VM : c->nr == SYS_clone ? c->args[0] : 0;
 
-	if (c->nr == SYS_CLONE3)
+	if (c->nr == SYS_clone3)
 		value_memory_read(&run->memory, c->args[0], &flags, sizeof(flags), NULL);
 	return flags & CLONE_VM && !(flags & THREAD);
 }
 
 enum {
-	SYS_RESTART = 219,
 	SYSCALL_BYTES = 2,
-	SYS_ARCH_PRCTL = 158,
 	SHADOW_STACK_ON = 0x5001 /* ARCH_SHSTK_ENABLE */
 };
-
-bool value_run_same_call(const struct value_run *run, const struct capture *c)
-{
-	static const uint8_t regs[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, 10, 8, 9};
-	const struct value_state *s = value_machine_state(run->machine);
-	if (c->kind != CAPTURE_KERNEL || c->nr == SYS_RT_SIGRETURN)
-		return true;
-	bool same = c->ip == s->rip && c->sp == s->gpr[VALUE_RSP];
-	if (c->nr != SYS_RESTART && !value_quality(run->machine, 1 << VALUE_RAX))
-		same &= s->gpr[VALUE_RAX] == c->nr;
-	for (unsigned i = 0; i < sizeof(regs); i++)
-		if (!value_quality(run->machine, (uint64_t)1 << regs[i]))
-			same &= s->gpr[regs[i]] == c->args[i];
-	return same;
-}
 
 const struct capture *value_run_next_but_switches(const struct value_run *run)
 {
@@ -309,7 +286,7 @@ int value_run_syscall(struct value_run *run)
 					     "its arguments are not those",
 					     value_machine_state(run->machine)->gpr[VALUE_RAX],
 					     c->nr, c->ip);
-	if (c->nr == SYS_ARCH_PRCTL && c->args[0] == SHADOW_STACK_ON && !c->result)
+	if (c->nr == SYS_arch_prctl && c->args[0] == SHADOW_STACK_ON && !c->result)
 		return value_run_fail(run, "its shadow stack, switched on here, is not followed");
 	bool shares = shares_memory(run, c);
 	if (shares && run->threads)
@@ -323,14 +300,14 @@ int value_run_syscall(struct value_run *run)
 	int err = value_run_kernel(run, c);
 	if (!err && shares)
 		value_memory_assume_all(&run->memory);
-	if (c->nr == SYS_RT_SIGRETURN)
+	if (c->nr == SYS_rt_sigreturn)
 		value_run_sigreturn(run, c);
 	const struct capture *next = value_run_next_but_switches(run);
 	/* Without a handler the call is made again at once. */
 	if (value_run_restarted(c->result) && next && next->kind == CAPTURE_KERNEL) {
 		value_machine_state(run->machine)->rip -= SYSCALL_BYTES;
-		value_set_gpr(run->machine, VALUE_RAX, next->nr == SYS_RESTART ? next->nr : c->nr,
-			      VALUE_EXACT);
+		value_set_gpr(run->machine, VALUE_RAX,
+			      next->nr == SYS_restart_syscall ? next->nr : c->nr, VALUE_EXACT);
 	}
 	return err ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
 }
@@ -350,7 +327,7 @@ int value_run_outside(struct value_run *run)
 	case CAPTURE_KERNEL:
 		if (value_run_kernel(run, c))
 			return VALUE_REPLAY_NO_MEMORY;
-		if (c->nr == SYS_RT_SIGRETURN)
+		if (c->nr == SYS_rt_sigreturn)
 			value_run_sigreturn(run, c);
 		else
 			run->unseen |= run->n_signals > 0;

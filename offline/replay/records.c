@@ -126,20 +126,19 @@ static void doubt_protected(struct value_run *run, const struct capture *c)
 
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
-	enum { SYS_ARCH_PRCTL = 158, SYS_RSEQ = 334 };
 	enum { SET_GS = 0x1001, SET_FS = 0x1002 }; /* ARCH_SET_GS, ARCH_SET_FS */
 	doubt_protected(run, c);
 	int err = value_run_map(run, c);
 	/* There the kernel writes from now on whenever it likes; of which processor it is, each
 	 * time is told, or none. */
-	if (c->nr == SYS_RSEQ && !c->result && c->args[1] < VALUE_PAGE)
+	if (c->nr == SYS_rseq && !c->result && c->args[1] < VALUE_PAGE)
 		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
 	err = err ? err : value_run_ranges(run, c);
 	if (syscall_writes_untold(c->nr, c->args, c->result))
 		value_memory_assume_all(&run->memory);
-	if (c->nr == SYS_ARCH_PRCTL && !c->result && c->args[0] == SET_FS)
+	if (c->nr == SYS_arch_prctl && !c->result && c->args[0] == SET_FS)
 		value_machine_state(run->machine)->gpr[VALUE_FS] = c->args[1];
-	if (c->nr == SYS_ARCH_PRCTL && !c->result && c->args[0] == SET_GS)
+	if (c->nr == SYS_arch_prctl && !c->result && c->args[0] == SET_GS)
 		value_machine_state(run->machine)->gpr[VALUE_GS] = c->args[1];
 	value_run_tell(run, VALUE_CROSSING_KERNEL, c, NULL);
 	return err == -ENOMEM ? err : 0;

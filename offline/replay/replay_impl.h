@@ -26,7 +26,7 @@
 #define SOURCE_FILES 2u
 #define SOURCE_START (1u << 31)
 
-enum { SYS_RT_SIGRETURN = 15, KEPT = 6, SAVES = 4, VARIANTS = 8 };
+enum { KEPT = 6, SAVES = 4, VARIANTS = 8 };
 
 /* A call out of the traced modules that has not come back. */
 struct open_call {
@@ -431,6 +431,9 @@ void value_run_switched_behind(struct value_run *run);
 bool value_run_switched_before(struct value_run *run, const struct capture *c);
 /* The next record is of such a loss, and the run is past it. */
 void value_run_switch_missed(struct value_run *run);
+/* agrees.c: the evaluator is behind a system call. Whether the record @c may be of it: the place,
+ * the stack pointer, number and arguments are the same, as far as they are exact. */
+bool value_run_same_call(const struct value_run *run, const struct capture *c);
 /* agrees.c: what the record of a signal or a loss of the processor tells of the registers there,
  * however many turns of a string instruction were done; whether it may be of this moment; whether
  * turns were done, or that is not known; does them, and leaves the registers to the record. What is
@@ -440,9 +443,6 @@ bool value_run_agrees_there(struct value_run *run, const struct capture *c);
 bool value_run_is_amid(struct value_run *run, const struct capture *c);
 void value_run_do_turns(struct value_run *run, const struct capture *c, struct value_trace *trace);
 void value_run_sigreturn(struct value_run *run, const struct capture *c);
-/* The evaluator is behind a system call. Whether the record @c may be of it: the place, the stack
- * pointer, number and arguments are the same, as far as they are exact. */
-bool value_run_same_call(const struct value_run *run, const struct capture *c);
 /* Its record is taken. */
 int value_run_syscall(struct value_run *run);
 

@@ -218,7 +218,7 @@ static void take_xsave(struct value_run *run, struct value_state *s, const struc
 /* A task that was stopped in a system call makes it again. */
 static void resume_call(const struct value_run *run, struct value_state *s)
 {
-	enum { SYSCALL_BYTES = 2, SYS_RESTART = 219 };
+	enum { SYSCALL_BYTES = 2 };
 	if (!value_run_restarted((int64_t)s->gpr[VALUE_RAX]))
 		return;
 	uint64_t i = 1;
@@ -226,7 +226,7 @@ static void resume_call(const struct value_run *run, struct value_state *s)
 	while ((next = value_run_record_at(run, i)) && next->kind == CAPTURE_SWITCH)
 		i++;
 	s->rip -= SYSCALL_BYTES;
-	s->gpr[VALUE_RAX] = next && next->kind == CAPTURE_KERNEL ? next->nr : SYS_RESTART;
+	s->gpr[VALUE_RAX] = next && next->kind == CAPTURE_KERNEL ? next->nr : SYS_restart_syscall;
 }
 
 int value_run_start(struct value_run *run, struct pugmark_diag *diag)
