@@ -11,20 +11,16 @@
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
 
 #include "offline/capture/families.h"
-#include "offline/replay/library_writes.h"
-#include "offline/replay/blocks.h"
-#include "offline/replay/kept_records.h"
-#include "offline/replay/libraries.h"
-#include "offline/replay/models.h"
-#include "offline/replay/residue.h"
+#include "offline/replay/libraries/library_writes.h"
+#include "offline/replay/models/blocks.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/records/sources.h"
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/models/models.h"
+#include "offline/replay/libraries/residue.h"
 #include "offline/replay/replay.h"
 
 #include <sys/syscall.h>
-
-/* value_region.source: zeros, or a file; with what stood there at the start, or not. */
-#define SOURCE_UNKNOWN 1u
-#define SOURCE_FILES 2u
-#define SOURCE_START (1u << 31)
 
 enum { KEPT = 6, SAVES = 4, VARIANTS = 8 };
 

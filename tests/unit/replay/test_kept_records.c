@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_kept_records.c: records of random fields, most of them zero as in real ones, read back in
  * any order are what was kept; those that were asked for last stay where they are. */
-#include "offline/replay/kept_records.h"
+#include "offline/replay/records/kept_records.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

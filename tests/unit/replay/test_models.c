@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "offline/capture/imports.h"
-#include "offline/replay/models.h"
+#include "offline/replay/models/models.h"
 
 enum { BASE = 0x10000, BYTES = 0x4000 };
 

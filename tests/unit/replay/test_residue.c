@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* What a function leaves in registers that was not executed: its code is walked along all ways that
  * its arguments leave open. Code is written by hand here, with the ends told beside it. */
-#include "offline/replay/residue.h"
+#include "offline/replay/libraries/residue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* model_numbers.h: models of functions that compute numbers and are not one function of doubles. */
-#ifndef OFFLINE_REPLAY_MODEL_NUMBERS_H
-#define OFFLINE_REPLAY_MODEL_NUMBERS_H
+#ifndef OFFLINE_REPLAY_MODELS_MODEL_NUMBERS_H
+#define OFFLINE_REPLAY_MODELS_MODEL_NUMBERS_H
 
-#include "offline/replay/model_guest.h"
+#include "offline/replay/models/model_guest.h"
 
 /* A result: of which of the two, the row in models.c says. */
 struct model_value {

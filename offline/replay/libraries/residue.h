@@ -5,8 +5,8 @@
  * happens the function's own code is walked, from the registers before the call and with nothing
  * known of memory, along all ways that this leaves open. What is the same at all ends is known. The
  * same walk says where in its midst the call cannot have been with certain registers. */
-#ifndef OFFLINE_REPLAY_RESIDUE_H
-#define OFFLINE_REPLAY_RESIDUE_H
+#ifndef OFFLINE_REPLAY_LIBRARIES_RESIDUE_H
+#define OFFLINE_REPLAY_LIBRARIES_RESIDUE_H
 
 #include "offline/eval/machine.h"
 

@@ -4,8 +4,8 @@
  * those for strings and memory. They are found by its IFUNC symbols, whose resolvers are asked
  * twice: what they choose, and what they would on a processor that has nothing new. That one is
  * executed, or a model (models.h) does it at once. */
-#ifndef OFFLINE_REPLAY_LIBRARIES_H
-#define OFFLINE_REPLAY_LIBRARIES_H
+#ifndef OFFLINE_REPLAY_LIBRARIES_LIBRARIES_H
+#define OFFLINE_REPLAY_LIBRARIES_LIBRARIES_H
 
 #include "offline/eval/machine.h"
 

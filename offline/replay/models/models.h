@@ -4,8 +4,8 @@
  * of the same name, at the same place in a page: so a result that the standard leaves open, such as
  * memcmp()'s size, is that of the recording where its libc and processor are this machine's. What a
  * function of libm rounds as it likes is assumed. */
-#ifndef OFFLINE_REPLAY_MODELS_H
-#define OFFLINE_REPLAY_MODELS_H
+#ifndef OFFLINE_REPLAY_MODELS_MODELS_H
+#define OFFLINE_REPLAY_MODELS_MODELS_H
 
 #include "offline/eval/machine.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* model_guest.c: see model_guest.h. */
-#include "offline/replay/model_guest.h"
+#include "offline/replay/models/model_guest.h"
 
 #include <errno.h>
 #include <stdlib.h>

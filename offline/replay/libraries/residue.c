@@ -2,7 +2,7 @@
 /* residue.c: see residue.h. The walk is by a machine whose memory has that code and nothing else,
  * so that each access of data stops it: what comes of one is unknown. But the bytes at the second
  * argument are there until something is stored. */
-#include "offline/replay/residue.h"
+#include "offline/replay/libraries/residue.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* blocks.c: see blocks.h. The lengths are those of the moment that the replay has come furthest to;
  * what an earlier realloc() has moved is kept by its record, for a replay that went back. */
-#include "offline/replay/blocks.h"
+#include "offline/replay/models/blocks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* models.c: a row a function: what of its arguments it looks at, and what it does. Where a function
  * of the machine that reads does the work, its result is taken as it is. */
-#include "offline/replay/models.h"
+#include "offline/replay/models/models.h"
 
-#include "offline/replay/model_guest.h"
-#include "offline/replay/model_numbers.h"
+#include "offline/replay/models/model_guest.h"
+#include "offline/replay/models/model_numbers.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* libraries.c: see libraries.h. Dynamic sections are read from the evaluated memory itself,
  * and resolvers are executed in it. */
-#include "offline/replay/replay_impl.h"
+#include "offline/replay/libraries/libraries.h"
+
+#include "offline/capture/captures.h"
+#include "offline/replay/models/models.h"
+#include "offline/replay/records/sources.h"
 
 #include <elf.h>
 #include <errno.h>

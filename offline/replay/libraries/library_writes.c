@@ -2,7 +2,7 @@
 /* library_writes.c: which memory code of libraries writes, told from a trace of its instructions,
  * and from what the models write that stand for some of its functions. The trace is kept for that
  * long alone. */
-#include "offline/replay/library_writes.h"
+#include "offline/replay/libraries/library_writes.h"
 #include "offline/eval/string_ranges.h"
 
 #include <errno.h>

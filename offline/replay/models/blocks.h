@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* blocks.h: how long the blocks of the heap are, from the calls that made them: what realloc() has
  * moved, and what a fresh block holds, follows from it. */
-#ifndef OFFLINE_REPLAY_BLOCKS_H
-#define OFFLINE_REPLAY_BLOCKS_H
+#ifndef OFFLINE_REPLAY_MODELS_BLOCKS_H
+#define OFFLINE_REPLAY_MODELS_BLOCKS_H
 
 #include "offline/eval/memory.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* model_numbers.c: each with this machine's function of the same name. */
-#include "offline/replay/model_numbers.h"
+#include "offline/replay/models/model_numbers.h"
 
 #include <arpa/inet.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* kept_records.c: see kept_records.h. */
-#include "offline/replay/kept_records.h"
+#include "offline/replay/records/kept_records.h"
 
 #include "offline/base/large.h"
 

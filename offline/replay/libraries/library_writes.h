@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* library_writes.h: which memory code of libraries writes, for whoever follows who wrote what
  * (replay.h: value_run_library_writes()). */
-#ifndef OFFLINE_REPLAY_LIBRARY_WRITES_H
-#define OFFLINE_REPLAY_LIBRARY_WRITES_H
+#ifndef OFFLINE_REPLAY_LIBRARIES_LIBRARY_WRITES_H
+#define OFFLINE_REPLAY_LIBRARIES_LIBRARY_WRITES_H
 
 #include "offline/eval/machine.h"
 

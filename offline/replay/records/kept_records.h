@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* kept_records.h: all records of a task, by number. Most of a record is zeros: of its words of
  * eight bytes a mask says which are not, and only these are kept. */
-#ifndef OFFLINE_REPLAY_KEPT_RECORDS_H
-#define OFFLINE_REPLAY_KEPT_RECORDS_H
+#ifndef OFFLINE_REPLAY_RECORDS_KEPT_RECORDS_H
+#define OFFLINE_REPLAY_RECORDS_KEPT_RECORDS_H
 
 #include "offline/capture/captures.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* model_guest.h: what models read of the evaluated task, and what they say to it. */
-#ifndef OFFLINE_REPLAY_MODEL_GUEST_H
-#define OFFLINE_REPLAY_MODEL_GUEST_H
+#ifndef OFFLINE_REPLAY_MODELS_MODEL_GUEST_H
+#define OFFLINE_REPLAY_MODELS_MODEL_GUEST_H
 
 #include "offline/eval/machine.h"
 
