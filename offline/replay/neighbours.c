@@ -69,38 +69,6 @@ static bool add_mapping(struct neighbours *n, const struct capture *c)
 	return true;
 }
 
-/* Whether the thread was in a system call when it was stopped for its START: rax says that the
- * kernel would make the call again. */
-static bool was_asleep(const struct capture *start)
-{
-	return value_run_restarted((int64_t)start->regs[VALUE_RAX]);
-}
-
-/* Whether the first record of a thread tells from when on it executes: the start of all, or the
- * call that has made it. Before another one it may have been awake as long as there are records. */
-static bool tells_beginning(const struct capture *first)
-{
-	return first->kind == CAPTURE_START || (value_run_forks(first) && !first->result);
-}
-
-bool value_waking_next(struct waking *w, const struct capture *c, struct span *out)
-{
-	if (!w->begun && !tells_beginning(c))
-		w->awake = w->known = true;
-	w->begun = true;
-	bool asleep = (c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH) && c->entered;
-	bool ends = w->awake && (asleep || c->kind == CAPTURE_END);
-	if (ends)
-		*out = (struct span){w->since, asleep ? c->entered : c->order};
-	/* What began before anything was captured has told nothing of its beginning. */
-	bool slept = (c->kind == CAPTURE_KERNEL && !w->known) || c->kind == CAPTURE_SWITCH;
-	if (asleep || slept || !w->awake)
-		w->since = c->order;
-	w->awake = c->kind == CAPTURE_START ? !was_asleep(c) : c->kind != CAPTURE_END;
-	w->known = w->awake;
-	return ends;
-}
-
 static int add_neighbour(struct neighbours *n, const struct captures *captures, uint32_t task)
 {
 	struct captures_iter *iter;

@@ -54,7 +54,7 @@ static void fill_frame(struct value_run *run, const struct capture *signal, uint
 	/* A call that was interrupted is made again, or has failed: by what the kernel puts there.
 	 */
 	bool restarts =
-		value_run_hides(signal) || value_run_restarted((int64_t)signal->regs[VALUE_RAX]);
+		value_run_hides(signal) || call_told_restarts((int64_t)signal->regs[VALUE_RAX]);
 	uint64_t words[FRAME_N_REGS];
 	for (unsigned i = 0; i < 16; i++)
 		words[i] = signal->regs[frame_regs[i]];
@@ -304,7 +304,7 @@ int value_run_syscall(struct value_run *run)
 		value_run_sigreturn(run, c);
 	const struct capture *next = value_run_next_but_switches(run);
 	/* Without a handler the call is made again at once. */
-	if (value_run_restarted(c->result) && next && next->kind == CAPTURE_KERNEL) {
+	if (call_told_restarts(c->result) && next && next->kind == CAPTURE_KERNEL) {
 		value_machine_state(run->machine)->rip -= SYSCALL_BYTES;
 		value_set_gpr(run->machine, VALUE_RAX,
 			      next->nr == SYS_restart_syscall ? next->nr : c->nr, VALUE_EXACT);

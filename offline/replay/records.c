@@ -1,64 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* records.c: what a record says becomes the state: registers and bytes; and what a run tells
- * of itself. */
+/* records.c: what a record says becomes the state: registers and bytes. */
 #include "offline/replay/replay_impl.h"
 
 #include "offline/capture/syscalls.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static int end_in_gap(struct value_run *run)
-{
-	run->gap.count = value_run_count(run);
-	run->gap.ip = value_machine_state(run->machine)->rip;
-	run->gap.record = run->next;
-	run->ended = VALUE_REPLAY_GAP;
-	return VALUE_REPLAY_GAP;
-}
-
-int value_run_fail(struct value_run *run, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	vsnprintf(run->gap.text, sizeof(run->gap.text), format, args);
-	va_end(args);
-	return end_in_gap(run);
-}
-
-int value_run_fail_astray(struct value_run *run, const char *format, ...)
-{
-	const uint64_t agreed = run->supposition.agreed;
-	va_list args;
-	va_start(args, format);
-	int len = vsnprintf(run->gap.text, sizeof(run->gap.text), format, args);
-	va_end(args);
-	if (agreed < value_run_count(run) && len > 0 && (size_t)len < sizeof(run->gap.text))
-		snprintf(run->gap.text + len, sizeof(run->gap.text) - len,
-			 "; of what follows instruction %lu, where a record agreed last, nothing "
-			 "is exact",
-			 agreed);
-	value_run_strayed(run, true);
-	return end_in_gap(run);
-}
-
-void value_run_tell(struct value_run *run, enum value_crossing what, const struct capture *c,
-		    const char *import)
-{
-	if (run->crossing)
-		run->crossing(run->crossing_ctx, run, what, c, import);
-}
-
-uint64_t value_run_place_ip(const struct value_run *run, const struct capture *c, uint64_t addr)
-{
-	const struct capture_place *p = &run->replay->places[c->place];
-	uint64_t bias = 0;
-	captures_bias(run->replay->captures, p->module, &bias);
-	return bias + addr;
-}
 
 void value_run_registers(struct value_run *run, const struct capture *c)
 {
@@ -142,42 +89,6 @@ int value_run_kernel(struct value_run *run, const struct capture *c)
 		value_machine_state(run->machine)->gpr[VALUE_GS] = c->args[1];
 	value_run_tell(run, VALUE_CROSSING_KERNEL, c, NULL);
 	return err == -ENOMEM ? err : 0;
-}
-
-static int by_address(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-bool value_run_awaits(const struct value_run *run, uint64_t ret)
-{
-	return bsearch(&ret, run->awaited, run->n_awaited, sizeof(ret), by_address);
-}
-
-bool value_run_tells(const struct value_run *run, uint64_t ip)
-{
-	return bsearch(&ip, run->telling, run->n_telling, sizeof(ip), by_address) &&
-	       value_machine_is_code(run->machine, ip);
-}
-
-/* Of which no record is made to the end of the recording. */
-static bool is_thinned(const struct value_run *run, uint64_t ret)
-{
-	return bsearch(&ret, run->thinned, run->n_thinned, sizeof(ret), by_address);
-}
-
-bool value_run_is_lost(const struct value_run *run)
-{
-	const struct open_call *call = run->n_calls ? &run->calls[run->n_calls - 1] : NULL;
-	if (!call || !is_thinned(run, call->ret))
-		return false;
-	uint64_t i = run->next;
-	const struct capture *c = value_run_record_at(run, i);
-	while (c && (c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH))
-		c = value_run_record_at(run, ++i);
-	return !c || c->kind != CAPTURE_RESULT || c->sp != call->sp + sizeof(call->ret) ||
-	       value_run_place_ip(run, c, run->replay->places[c->place].site_next) != call->ret;
 }
 
 void value_run_doubt(struct value_run *run)

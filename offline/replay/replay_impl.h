@@ -13,8 +13,10 @@
 #include "offline/capture/families.h"
 #include "offline/replay/libraries/library_writes.h"
 #include "offline/replay/models/blocks.h"
+#include "offline/replay/records/calls_told.h"
 #include "offline/replay/records/kept_records.h"
 #include "offline/replay/records/sources.h"
+#include "offline/replay/records/waking.h"
 #include "offline/replay/libraries/libraries.h"
 #include "offline/replay/models/models.h"
 #include "offline/replay/libraries/residue.h"
@@ -115,17 +117,6 @@ struct variant {
 	uint64_t sp, ret; /* where its return address lies, and what it is */
 	bool compares;	  /* library_function.compares */
 	struct residue_call call;
-};
-
-/* A time in the order over all tasks, and how a task's records tell when it was awake: of each that
- * is fed, in order, whether a span ends there. Zeroed at first; at the end it may be awake. */
-struct span {
-	uint64_t from, to;
-};
-struct waking {
-	uint64_t since;
-	bool awake, known;
-	bool begun; /* its first record has come */
 };
 
 #define NEVER_LOOKED UINT64_MAX
@@ -298,9 +289,6 @@ void value_run_note_reached(struct value_run *run);
 /* neighbours.c: up to when the instructions before record @i are executed. */
 uint64_t value_run_piece_ends(const struct value_run *run, uint64_t i);
 
-/* neighbours.c */
-bool value_waking_next(struct waking *w, const struct capture *c, struct span *out);
-
 /* threads.c: the threads of a process as one. Those that return int: an enum value_replay_stop. */
 enum { VALUE_REPLAY_WAITS = 100 }; /* in a system call: a thread that is led, or @stop_waiting */
 /* Of @run, which has no state yet: all others are made, and those that were there at the start
@@ -329,13 +317,6 @@ bool value_run_begin_thread(struct value_run *run, struct value_run *maker,
 /* It has the stack and the thread pointer that the call gave it, of arguments in @memory. */
 int value_run_take_thread(struct value_run *run, struct value_memory *memory,
 			  const struct capture *c);
-/* Whether the system call makes a task. */
-static inline bool value_run_forks(const struct capture *c)
-{
-	return c && c->kind == CAPTURE_KERNEL &&
-	       (c->nr == SYS_clone || c->nr == SYS_fork || c->nr == SYS_vfork ||
-		c->nr == SYS_clone3);
-}
 /* snapshots.c: all but memory, and what others are. False: memory is out. */
 bool value_run_take(struct value_run *run, struct run_snapshot *out);
 bool value_run_put(struct value_run *run, const struct run_snapshot *s);
@@ -356,8 +337,6 @@ int value_run_neighbours(struct value_run *run);
 bool value_run_met_until(const struct value_run *run, const struct capture *c);
 /* records.c: what a system call did to the mappings. */
 int value_run_map(struct value_run *run, const struct capture *c);
-/* records.c: the kernel's own results for a call that it makes again (linux/errno.h). */
-bool value_run_restarted(int64_t result);
 
 /* calls.c: control has left traced code. */
 int value_run_leave(struct value_run *run);
@@ -370,6 +349,18 @@ void value_run_returned(struct value_run *run);
 /* library.c: goes on in code of libraries, until control is in traced code or nothing more can be
  * executed. */
 int value_run_library(struct value_run *run);
+/* blind.c: nothing more can be executed until control is in traced code again. An
+ * enum value_replay_stop. */
+int value_run_go_blind(struct value_run *run, const char *why);
+/* Back to the return address at the stack pointer. The same. */
+int value_run_return_now(struct value_run *run);
+/* clock.c: does the function @name of the kernel's image, at whose begin control is. */
+int value_run_tell_time(struct value_run *run, const char *name);
+/* variants.c: the variant that any processor has is executed instead of @f, up to
+ * VALUE_VARIANT_END. */
+#define VALUE_VARIANT_END 0
+int value_run_begin_variant(struct value_run *run, const struct library_function *f);
+int value_run_end_variant(struct value_run *run);
 /* A value_recall_fn, of a run. */
 bool value_run_recall(void *run, unsigned reg, uint64_t said, uint64_t *value);
 /* xsavec, xrstor: they are executed here, and true is returned. */

@@ -78,7 +78,7 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	uint64_t i = 0;
 	const struct capture *c;
 	while ((c = value_run_record_at(parent, i)) &&
-	       !(value_run_forks(c) && c->result == child->tid))
+	       !(call_told_forks(c) && c->result == child->tid))
 		i++;
 	value_run_snapshot_every(parent, UINT64_MAX / 2);
 	parent->stop_behind = i + 1;
@@ -96,7 +96,7 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	}
 	struct run_snapshot begin = parent->near[(parent->n_near - 1) % NEAR_SNAPSHOTS];
 	const struct capture *first = value_run_record_at(run, 0);
-	bool own = value_run_forks(first) && !first->result;
+	bool own = call_told_forks(first) && !first->result;
 	begin.count = begin.assumed = begin.unknown = 0;
 	begin.supposition = (struct supposition){.holds = begin.supposition.holds};
 	begin.next = own ? 1 : 0;

@@ -219,7 +219,7 @@ static void take_xsave(struct value_run *run, struct value_state *s, const struc
 static void resume_call(const struct value_run *run, struct value_state *s)
 {
 	enum { SYSCALL_BYTES = 2 };
-	if (!value_run_restarted((int64_t)s->gpr[VALUE_RAX]))
+	if (!call_told_restarts((int64_t)s->gpr[VALUE_RAX]))
 		return;
 	uint64_t i = 1;
 	const struct capture *next;
@@ -354,7 +354,7 @@ bool value_run_begin_thread(struct value_run *run, struct value_run *maker, cons
 		return false;
 	begin.count = begin.assumed = begin.unknown = 0;
 	begin.supposition = (struct supposition){.holds = begin.supposition.holds};
-	begin.next = value_run_forks(first) && !first->result;
+	begin.next = call_told_forks(first) && !first->result;
 	begin.expected = 0;
 	begin.looked = NEVER_LOOKED;
 	begin.waits = begin.unborn = false;

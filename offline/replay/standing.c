@@ -17,11 +17,3 @@ const struct capture *value_run_record_at(const struct value_run *run, uint64_t 
 {
 	return i < run->records->n ? kept_records_at(run->records, i) : NULL;
 }
-
-bool value_run_restarted(int64_t result)
-{
-	enum { RESTARTSYS = 512, RESTARTNOINTR = 513, RESTARTNOHAND = 514, RESTART_BLOCK = 516 };
-
-	return result == -RESTARTSYS || result == -RESTARTNOINTR || result == -RESTARTNOHAND ||
-	       result == -RESTART_BLOCK;
-}

@@ -15,22 +15,6 @@
  * was asked for goes on alone, and what others may have written is assumed. */
 #include "offline/replay/threads.h"
 
-bool value_threads_together(const struct value_run *run)
-{
-	return run->threads && !run->threads->apart;
-}
-
-uint64_t value_threads_executed(const struct value_run *run)
-{
-	return run->threads ? run->threads->executed : 0;
-}
-
-void value_threads_mapped(struct value_run *run)
-{
-	if (run->threads)
-		run->maps = ++run->threads->maps;
-}
-
 /* --- when ------------------------------------------------------------------------------------ */
 
 static const struct capture *record_at(const struct value_run *m, uint64_t i)
@@ -115,14 +99,6 @@ struct value_run *value_threads_next(struct value_threads *t, size_t first, uint
 			next = t->at[i];
 	}
 	return next;
-}
-
-void value_threads_part(struct value_run *run)
-{
-	if (!value_threads_together(run))
-		return;
-	run->threads->apart = true;
-	value_memory_assume_all(&run->memory);
 }
 
 int value_threads_until(struct value_run *run, uint64_t moment)

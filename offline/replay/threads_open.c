@@ -67,7 +67,7 @@ static int go_on(struct value_run *m)
 	return value_run_forward(m, value_run_count(m) + PIECE_INSNS, NULL);
 }
 
-static const struct thread_does does = {go_on, value_run_syscall, value_run_forks,
+static const struct thread_does does = {go_on, value_run_syscall, call_told_forks,
 					value_run_begin_thread};
 
 /* One that was there at the start begins as it was then, the others when they are made. */

@@ -227,8 +227,8 @@ static int not_captured(struct value_run *run, uint64_t nr, const uint64_t args[
 static bool answers(struct value_run *run, const struct capture *c, const struct question *q,
 		    const uint64_t args[6])
 {
-	return c && c->kind == CAPTURE_KERNEL && c->nr == q->nr &&
-	       !value_run_restarted(c->result) && !memcmp(c->args, args, q->args * sizeof(*args)) &&
+	return c && c->kind == CAPTURE_KERNEL && c->nr == q->nr && !call_told_restarts(c->result) &&
+	       !memcmp(c->args, args, q->args * sizeof(*args)) &&
 	       (!q->path || same_path(run, c, args[q->path - 1]));
 }
 

@@ -10,7 +10,7 @@
 
 #include <sys/syscall.h>
 
-#include "offline/replay/replay_impl.h"
+#include "offline/replay/records/waking.h"
 
 static const struct capture read_at_8 = {
 	.kind = CAPTURE_KERNEL, .nr = SYS_read, .entered = 8, .order = 9};
