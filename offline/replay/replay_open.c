@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* replay_open.c: how a run begins: with the threads that are executed with it, from what was
  * captured at the start of its task, or where the task that forked it was. */
-#include "offline/replay/replay_impl.h"
+#include "offline/replay/run/replay_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>

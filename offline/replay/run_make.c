@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* run_make.c: a run without a state, with the memory and the records of its task; the states that
  * it may begin with: what START tells, or that of the thread that has made it; and its end. */
-#include "offline/replay/threads.h"
+#include "offline/replay/run/together.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* threads_open.c: which threads a run is executed with, up to when that can be, and how they begin;
  * threads.c goes on. */
-#include "offline/replay/threads.h"
+#include "offline/replay/run/together.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* turn.c: see turn.h. What a run does while it is turned is in turned.c. */
-#include "offline/replay/turned.h"
+#include "offline/replay/lead/turned.h"
 
 #include <errno.h>
 #include <string.h>
