@@ -9,7 +9,13 @@
  * How many instructions were executed before each record is noted on the way (reached.c): a record
  * that was met once is reached by the count, another one by going on from the last snapshot before
  * it. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/reached.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/records/waking.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/snapshots.h"
+#include "offline/replay/threads/neighbours.h"
+#include "offline/replay/threads/threads.h"
 
 /* The first piece that is not over before the moment @from. */
 static uint64_t piece_at(const struct value_run *run, uint64_t from)

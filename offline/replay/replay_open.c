@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* replay_open.c: how a run begins: with the threads that are executed with it, from what was
  * captured at the start of its task, or where the task that forked it was. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/libraries/library_writes.h"
+#include "offline/replay/records/calls_told.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/snapshots.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/suppose.h"
+#include "offline/replay/run_make.h"
+#include "offline/replay/threads/neighbours.h"
+#include "offline/replay/threads_open.h"
 
 #include <errno.h>
 #include <stdlib.h>

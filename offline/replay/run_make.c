@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* run_make.c: a run without a state, with the memory and the records of its task; the states that
  * it may begin with: what START tells, or that of the thread that has made it; and its end. */
+#include "offline/replay/run_make.h"
+
+#include "offline/replay/lead/variants.h"
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/libraries/library_writes.h"
+#include "offline/replay/libraries/residue.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/models/blocks.h"
+#include "offline/replay/records/calls_told.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/records/sources.h"
+#include "offline/replay/run/own_code.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/snapshots.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/suppose.h"
 #include "offline/replay/run/together.h"
+#include "offline/replay/threads/neighbours.h"
 
 #include <errno.h>
 #include <stdlib.h>

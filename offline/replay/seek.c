@@ -2,7 +2,8 @@
 /* seek.c: a run at any instruction, before or after where it is: back to the nearest snapshot, and
  * forward from there. Whoever goes to a place goes to those just before it next (a debugger that
  * steps back does), so a long way forward leaves a snapshot NEAR instructions before its end. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/snapshots.h"
 
 #include <errno.h>
 

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* threads_open.c: which threads a run is executed with, up to when that can be, and how they begin;
  * threads.c goes on. */
+#include "offline/replay/threads_open.h"
+
+#include "offline/replay/lead/outside.h"
+#include "offline/replay/records/calls_told.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/records/waking.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
 #include "offline/replay/run/together.h"
+#include "offline/replay/run_make.h"
+#include "offline/replay/threads/neighbours.h"
+#include "offline/replay/threads/threads.h"
 
 #include <errno.h>
 #include <stdlib.h>

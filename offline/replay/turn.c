@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* turn.c: see turn.h. What a run does while it is turned is in turned.c. */
+#include "offline/replay/turn.h"
+
 #include "offline/replay/lead/turned.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/snapshots.h"
 
 #include <errno.h>
 #include <string.h>

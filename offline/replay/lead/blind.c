@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* blind.c: code of a library that cannot be executed to its end; and a function that is done at
  * once returns. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/blind.h"
+
+#include "offline/replay/models/models.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/places.h"
+#include "offline/replay/run/run.h"
 
 #include <stdio.h>
 

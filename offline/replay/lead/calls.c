@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* calls.c: control leaves the traced modules: by a call, whose open end is kept with what the ABI
  * says that it gives back, or by a return. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/calls.h"
+
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/meet/missed.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/models/models.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/places.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
 
 #include <errno.h>
 #include <stdlib.h>

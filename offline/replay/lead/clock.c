@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* clock.c: the functions of the kernel's image that tell the time. They read memory that the kernel
  * writes whenever it likes, so they are not executed: records tell what they have said. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/clock.h"
+
+#include "offline/replay/lead/blind.h"
+#include "offline/replay/lead/calls.h"
+#include "offline/replay/lead/outside.h"
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/meet/missed.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/models/models.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
 
 #include <string.h>
 

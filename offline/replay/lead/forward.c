@@ -10,7 +10,23 @@
  * records are met, not followed. The records of a
  * task are all in memory (kept_records.h), so that going back is an index.
  */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/calls.h"
+#include "offline/replay/lead/library.h"
+#include "offline/replay/lead/outside.h"
+#include "offline/replay/lead/reached.h"
+#include "offline/replay/lead/turned.h"
+#include "offline/replay/lead/vectors.h"
+#include "offline/replay/meet/agrees.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/meet/switches.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/places.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/snapshots.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/suppose.h"
+#include "offline/replay/threads/neighbours.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -8,7 +8,28 @@
  *      └───return, callback┘  └── what cannot be executed ──> outside.c
  *
  * Instructions of libraries are not counted and are in no trace. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/library.h"
+
+#include "offline/replay/lead/blind.h"
+#include "offline/replay/lead/clock.h"
+#include "offline/replay/lead/outside.h"
+#include "offline/replay/lead/turned.h"
+#include "offline/replay/lead/variants.h"
+#include "offline/replay/lead/vectors.h"
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/libraries/library_writes.h"
+#include "offline/replay/libraries/residue.h"
+#include "offline/replay/meet/agrees.h"
+#include "offline/replay/meet/missed.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/meet/switches.h"
+#include "offline/replay/meet/torn.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/places.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/suppose.h"
+#include "offline/replay/threads/neighbours.h"
 
 #include <errno.h>
 #include <signal.h>

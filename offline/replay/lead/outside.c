@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* outside.c: where nothing is executed, from record to record. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/outside.h"
+
+#include "offline/replay/lead/calls.h"
+#include "offline/replay/lead/turned.h"
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/meet/agrees.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/meet/switches.h"
+#include "offline/replay/models/blocks.h"
+#include "offline/replay/models/models.h"
+#include "offline/replay/records/calls_told.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/places.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/suppose.h"
+#include "offline/replay/threads/threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum { RED_ZONE = 128, SIGNAL_FRAME = 12288 /* bytes; with all that a processor may save */ };
 
@@ -208,7 +226,7 @@ static void set_rax_behind(struct value_run *run, const struct interrupted *was,
 		value_forget(run->machine, (uint64_t)1 << VALUE_RAX, VALUE_UNKNOWN);
 }
 
-void value_run_sigreturn(struct value_run *run, const struct capture *c)
+static void sigreturn(struct value_run *run, const struct capture *c)
 {
 	if (!run->n_signals)
 		return;
@@ -301,7 +319,7 @@ int value_run_syscall(struct value_run *run)
 	if (!err && shares)
 		value_memory_assume_all(&run->memory);
 	if (c->nr == SYS_rt_sigreturn)
-		value_run_sigreturn(run, c);
+		sigreturn(run, c);
 	const struct capture *next = value_run_next_but_switches(run);
 	/* Without a handler the call is made again at once. */
 	if (call_told_restarts(c->result) && next && next->kind == CAPTURE_KERNEL) {
@@ -328,7 +346,7 @@ int value_run_outside(struct value_run *run)
 		if (value_run_kernel(run, c))
 			return VALUE_REPLAY_NO_MEMORY;
 		if (c->nr == SYS_rt_sigreturn)
-			value_run_sigreturn(run, c);
+			sigreturn(run, c);
 		else
 			run->unseen |= run->n_signals > 0;
 		return VALUE_REPLAY_LIMIT;

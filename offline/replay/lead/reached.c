@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* reached.c: how many instructions a run had executed before it took each of its records, noted as
  * it goes forward, from when somebody asks for it. moments.c goes by it. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/reached.h"
+
+#include "offline/replay/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,13 @@
 #include "offline/replay/lead/turned.h"
 
 #include "offline/capture/syscalls.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/records/calls_told.h"
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/turn.h"
 
 #include <errno.h>
 #include <fcntl.h>

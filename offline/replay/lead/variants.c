@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* variants.c: a function that has variants for several kinds of processors is executed as the one
  * for any (libraries.h); what it leaves in registers is that of the one that ran (residue.h). */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/variants.h"
+
+#include "offline/replay/lead/blind.h"
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/libraries/residue.h"
+#include "offline/replay/models/models.h"
+#include "offline/replay/run/run.h"
 
 /* Another variant of a function is executed than the one that ran. It ends at an address that
  * nothing else has, where what only the other one would have left in registers is forgotten. */

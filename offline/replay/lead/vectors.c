@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* vectors.c: xsavec and xrstor, with which the linker keeps the registers of arguments around what
  * it looks up: what is saved is kept beside the memory too, with how well it is known. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/lead/vectors.h"
+
+#include "offline/replay/run/run.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* residue.h: what a function leaves in general registers that a model has done at once, or another
- * variant of it (library.c). A call may change nine of them, and nobody reads what it leaves there
+ * variant of it (variants.c). A call may change nine of them, and nobody reads what it leaves there
  * but who stores all that may hold arguments, as functions with variable arguments do. When that
  * happens the function's own code is walked, from the registers before the call and with nothing
  * known of memory, along all ways that this leaves open. What is the same at all ends is known. The

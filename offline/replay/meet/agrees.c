@@ -5,7 +5,11 @@
  * of a repeated string instruction: some of its turns were done by then, and the others, or the
  * handler, see what they have written. The registers there say how many: rcx is less by that
  * number, rsi and rdi have gone that far. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/meet/agrees.h"
+
+#include "offline/replay/run/run.h"
+
+#include <sys/syscall.h>
 
 enum { DIRECTION = 1 << 10 }; /* of the flags */
 

@@ -3,7 +3,15 @@
  * a library: something assumed was not so. A lock, for one, that another thread has begun to wait
  * for, so that who unlocks it asks the kernel to wake that thread. Where the run is at what a
  * record further on tells, those before it are passed over. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/meet/missed.h"
+
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/meet/agrees.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+
+#include <sys/syscall.h>
 
 enum { MOST_MISSED = 16 }; /* as many as are passed over at once */
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* moment.c: executes on for a look, and goes back. Records are not taken meanwhile. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/meet/moment.h"
+
+#include "offline/replay/run/run.h"
 
 void value_moment_keep(struct value_run *run, struct value_moment *out)
 {

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* records.c: what a record says becomes the state: registers and bytes. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/meet/records.h"
 
 #include "offline/capture/syscalls.h"
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/meet/agrees.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/mappings.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/threads/neighbours.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 void value_run_registers(struct value_run *run, const struct capture *c)
 {

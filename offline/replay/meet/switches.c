@@ -5,7 +5,17 @@
  * the same registers and surroundings, as in a loop that waits, is taken the first time. If the
  * loop has changed memory or registers that no record tells by then, how often it did is not known.
  */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/meet/switches.h"
+
+#include "offline/replay/meet/agrees.h"
+#include "offline/replay/meet/moment.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/run/gap.h"
+#include "offline/replay/run/places.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/suppose.h"
+#include "offline/replay/run/together.h"
 
 #include <string.h>
 

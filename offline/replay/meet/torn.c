@@ -6,7 +6,18 @@
  * - and stays so if what they have done changes what it writes or returns, as it has read a part
  *   before.
  * The model itself is right whatever the code has used that is not followed here (AVX-512). */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/meet/torn.h"
+
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/libraries/residue.h"
+#include "offline/replay/meet/agrees.h"
+#include "offline/replay/meet/moment.h"
+#include "offline/replay/meet/records.h"
+#include "offline/replay/models/models.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/suppose.h"
+#include "offline/replay/run/together.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* gap.c: a run that goes no further says why; and whoever listens is told of crossings. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/run/gap.h"
+
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/suppose.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* mappings.c: what a record says of mappings: memory that is mapped, moved, protected, wiped or
  * given back is so in the run. */
+#include "offline/replay/run/mappings.h"
+
 #include "offline/eval/regions.h"
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/records/sources.h"
+#include "offline/replay/run/own_code.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/together.h"
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 static uint64_t page_up(uint64_t n)
 {

@@ -2,7 +2,12 @@
 /* own_code.c: which code is executed: that of traced modules, where they lay at the start, as long
  * as they are mapped there, and that of libraries (libraries.c). Other code may be mapped in the
  * place of a module that was unloaded; going back brings the module back. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/run/own_code.h"
+
+#include "offline/replay/libraries/libraries.h"
+#include "offline/replay/libraries/residue.h"
+#include "offline/replay/records/sources.h"
+#include "offline/replay/run/run.h"
 
 /* Whether the file that the code is of is mapped there, as it was. */
 static bool is_there(const struct value_run *run, const struct value_region *code)

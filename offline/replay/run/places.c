@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* places.c: places of the recording, at the addresses that they have in a run; and which of them
  * make a record each time, or at all. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/run/places.h"
+
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
 
 #include <stdlib.h>
 

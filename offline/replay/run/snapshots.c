@@ -3,6 +3,10 @@
  * instructions; when there are SNAPSHOTS_MAX of them, every other one is given up and the distance
  * doubles, so that both memory and the way from the nearest one stay bounded. A few more are taken
  * where somebody looks around. */
+#include "offline/replay/run/snapshots.h"
+
+#include "offline/replay/run/own_code.h"
+#include "offline/replay/run/run.h"
 #include "offline/replay/run/together.h"
 
 #include <stdlib.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* standing.c: where a run stands: how many instructions it has executed, and which record is next.
  */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/run/standing.h"
+
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/run/run.h"
 
 uint64_t value_run_count(const struct value_run *run)
 {

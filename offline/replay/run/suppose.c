@@ -4,7 +4,9 @@
  * is wrong, the program has gone another way and has written what is not written here. So nothing
  * that follows is exact, until a record agrees with the place that was reached; and then the way is
  * known again, but what memory and registers hold is assumed, unless that record tells it. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/run/suppose.h"
+
+#include "offline/replay/run/run.h"
 
 #include <stdlib.h>
 

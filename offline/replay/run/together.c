@@ -2,6 +2,8 @@
 /* together.c: whether the threads of a process are executed as one. */
 #include "offline/replay/run/together.h"
 
+#include "offline/replay/run/run.h"
+
 bool value_threads_together(const struct value_run *run)
 {
 	return run->threads && !run->threads->apart;

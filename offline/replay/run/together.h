@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* threads.h: what threads.c and those that begin and end threads share. */
+/* together.h: the threads of a process that are executed as one. */
 #ifndef OFFLINE_REPLAY_RUN_TOGETHER_H
 #define OFFLINE_REPLAY_RUN_TOGETHER_H
 
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/replay.h"
 
 /* What is done with a thread: it is executed up to its next record; the system call that it waits
  * in takes effect; whether a call makes a thread; how that begins. */
@@ -14,6 +14,7 @@ struct thread_does {
 	bool (*begin)(struct value_run *m, struct value_run *maker, const struct capture *c);
 };
 
+/* Shared by their runs. */
 struct value_threads {
 	const struct thread_does *does;
 	struct value_run **at; /* the first is the one that was asked for */
@@ -26,12 +27,13 @@ struct value_threads {
 	bool apart;
 };
 
-/* All that follow: an enum value_replay_stop, or 0 and -ENOMEM. */
-int value_threads_hand_over(struct value_threads *t, struct value_run *to);
-int value_threads_step(struct value_threads *t, struct value_run *m);
-/* Of those from number @first on, the one that goes on next, no later than @moment; NULL: none. */
-struct value_run *value_threads_next(struct value_threads *t, size_t first, uint64_t moment);
-/* When the piece that it executes next is over. */
-uint64_t value_threads_end_of_piece(const struct value_run *m);
+/* Whether all of them are executed: then nothing but these and the kernel writes to memory, and the
+ * moment up to which they were is that of the run, or else the one up to which they were. */
+bool value_threads_together(const struct value_run *run);
+uint64_t value_threads_executed(const struct value_run *run);
+/* The threads are executed no more: what they write is not known. */
+void value_threads_part(struct value_run *run);
+/* The mappings have changed. */
+void value_threads_mapped(struct value_run *run);
 
 #endif

@@ -14,10 +14,19 @@
  *
  * A thread that has lost the processor sleeps as well, where that was recorded (SWITCH). As long as
  * no two threads are awake at once, threads.c executes them all, and none of this is needed. */
-#include "offline/replay/run/replay_impl.h"
+#include "offline/replay/threads/neighbours.h"
+
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/records/waking.h"
+#include "offline/replay/run/mappings.h"
+#include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
+#include "offline/replay/run/together.h"
+#include "offline/replay/threads/threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 struct neighbours {
 	struct span *awake; /* by from, no two touch */

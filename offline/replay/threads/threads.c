@@ -13,6 +13,11 @@
  *
  * Where two were awake at once, or one of the others cannot be executed, they part: the run that
  * was asked for goes on alone, and what others may have written is assumed. */
+#include "offline/replay/threads/threads.h"
+
+#include "offline/replay/records/kept_records.h"
+#include "offline/replay/run/own_code.h"
+#include "offline/replay/run/run.h"
 #include "offline/replay/run/together.h"
 
 /* --- when ------------------------------------------------------------------------------------ */
