@@ -90,6 +90,14 @@ write_source(const char *dir, const char *name, const char *format, ...)
 	assert_int_equal(fclose(file), 0);
 }
 
+/* Compiles @text into the file @name in @dir; @flags stand behind the source. */
+static inline void compile_text(const char *dir, const char *name, const char *flags,
+				const char *text)
+{
+	write_source(dir, "source.c", "%s", text);
+	shell("${CC:-cc} -w -o %s/%s %s/source.c %s", dir, name, dir, flags);
+}
+
 static inline struct elf_image *open_image(const char *path)
 {
 	struct elf_image *image = NULL;

@@ -8,32 +8,23 @@
 
 static char dir[] = "/tmp/pugmark-never-XXXXXX";
 
-static void make(const char *name, const char *flags, const char *text)
-{
-	char source[64];
-	snprintf(source, sizeof(source), "%s/source.c", dir);
-	FILE *f = fopen(source, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-	shell("${CC:-cc} -O1 -w %s -o %s/%s %s", flags, dir, name, source);
-}
-
 static int set_up(void **state)
 {
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	make("raises.so", "-shared -fPIC",
-	     "void abort(void); int _Unwind_RaiseException(void *);\n"
-	     "void leave(void *e) { _Unwind_RaiseException(e); abort(); }\n");
-	make("may.so", "-shared -fPIC",
-	     "int _Unwind_RaiseException(void *);\n"
-	     "void leave(void *e) { if (e) _Unwind_RaiseException(e); }\n");
-	make("returns.so", "-shared -fPIC", "void leave(void *e) {}\n");
-	make("others.so", "-shared -fPIC", "void leave(void *); void stay(void) { leave(0); }\n");
+	compile_text(dir, "raises.so", "-O1 -shared -fPIC",
+		     "void abort(void); int _Unwind_RaiseException(void *);\n"
+		     "void leave(void *e) { _Unwind_RaiseException(e); abort(); }\n");
+	compile_text(dir, "may.so", "-O1 -shared -fPIC",
+		     "int _Unwind_RaiseException(void *);\n"
+		     "void leave(void *e) { if (e) _Unwind_RaiseException(e); }\n");
+	compile_text(dir, "returns.so", "-O1 -shared -fPIC", "void leave(void *e) {}\n");
+	compile_text(dir, "others.so", "-O1 -shared -fPIC",
+		     "void leave(void *); void stay(void) { leave(0); }\n");
 	char with[64];
-	snprintf(with, sizeof(with), "-Wl,--no-as-needed %s/raises.so", dir);
-	make("main", with, "void leave(void *); int main(void) { leave(0); return 1; }\n");
+	snprintf(with, sizeof(with), "-O1 -Wl,--no-as-needed %s/raises.so", dir);
+	compile_text(dir, "main", with,
+		     "void leave(void *); int main(void) { leave(0); return 1; }\n");
 	return 0;
 }
 

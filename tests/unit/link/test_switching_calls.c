@@ -8,42 +8,31 @@
 
 static char dir[] = "/tmp/pugmark-switching-XXXXXX";
 
-static void make(const char *name, const char *flags, const char *text)
-{
-	char source[64];
-	snprintf(source, sizeof(source), "%s/source.c", dir);
-	FILE *f = fopen(source, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-	shell("${CC:-cc} -O2 -w -o %s/%s %s %s", dir, name, source, flags);
-}
-
 static int set_up(void **state)
 {
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	make("switches.so", "-shared -fPIC",
-	     "__asm__(\"go: push %rbp\\n mov %rsp,(%rdi)\\n mov (%rsi),%rsp\\n pop %rbp\\n "
-	     "ret\\n\");\n"
-	     "void go(void **, void **) __attribute__((visibility(\"hidden\")));\n"
-	     "void *here, *there;\n"
-	     "int yield(void) { go(&here, &there); return 1; }\n"
-	     "int quiet(void) { return here == there; }\n");
-	make("over.so", "-shared -fPIC",
-	     "int yield(void); int quiet(void);\n"
-	     "int wait_for(int n) { while (n--) yield(); return 2; }\n"
-	     "int ask(void) { return quiet() + 1; }\n");
+	compile_text(dir, "switches.so", "-O2 -shared -fPIC",
+		     "__asm__(\"go: push %rbp\\n mov %rsp,(%rdi)\\n mov (%rsi),%rsp\\n pop %rbp\\n "
+		     "ret\\n\");\n"
+		     "void go(void **, void **) __attribute__((visibility(\"hidden\")));\n"
+		     "void *here, *there;\n"
+		     "int yield(void) { go(&here, &there); return 1; }\n"
+		     "int quiet(void) { return here == there; }\n");
+	compile_text(dir, "over.so", "-O2 -shared -fPIC",
+		     "int yield(void); int quiet(void);\n"
+		     "int wait_for(int n) { while (n--) yield(); return 2; }\n"
+		     "int ask(void) { return quiet() + 1; }\n");
 	char with[128];
-	snprintf(with, sizeof(with), "-Wl,--allow-shlib-undefined %s/switches.so %s/over.so", dir,
-		 dir);
-	make("main", with,
-	     "int yield(void); int quiet(void); int wait_for(int); int ask(void);\n"
-	     "__attribute__((noipa)) int jumps(void) { return yield(); }\n"
-	     "__attribute__((noipa)) int calls_jumps(void) { return jumps() + 1; }\n"
-	     "__attribute__((noipa)) int calls_wait(void) { return wait_for(3) + 1; }\n"
-	     "__attribute__((noipa)) int calls_others(void) { return quiet() + ask(); }\n"
-	     "int main(void) { return calls_jumps() + calls_wait() + calls_others(); }\n");
+	snprintf(with, sizeof(with), "-O2 -Wl,--allow-shlib-undefined %s/switches.so %s/over.so",
+		 dir, dir);
+	compile_text(dir, "main", with,
+		     "int yield(void); int quiet(void); int wait_for(int); int ask(void);\n"
+		     "__attribute__((noipa)) int jumps(void) { return yield(); }\n"
+		     "__attribute__((noipa)) int calls_jumps(void) { return jumps() + 1; }\n"
+		     "__attribute__((noipa)) int calls_wait(void) { return wait_for(3) + 1; }\n"
+		     "__attribute__((noipa)) int calls_others(void) { return quiet() + ask(); }\n"
+		     "int main(void) { return calls_jumps() + calls_wait() + calls_others(); }\n");
 	return 0;
 }
 
