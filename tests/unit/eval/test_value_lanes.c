@@ -3,7 +3,7 @@
  * processor: lanes that the mask leaves out need not be there; of those that it names all must be.
  */
 #include "offline/eval/machine.h"
-#include "tests/support/small_machine.h"
+#include "tests/support/one_machine.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -16,28 +16,21 @@
 
 #include <cmocka.h>
 
-enum { CODE = 0x400000, DATA = 0x500000, SIZE = VALUE_PAGE };
-
-static struct value_memory memory;
-static struct value_machine *machine;
 static uint8_t *page; /* the processor's: one that is there, and one that is not */
 static sigjmp_buf trapped;
 
 static int begin(void **s)
 {
-	(void)s;
-	machine = small_machine(&memory, CODE, SIZE, DATA, true);
+	if (one_machine_begin(s))
+		return -1;
 	page = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return machine && page != MAP_FAILED && !munmap(page + SIZE, SIZE) ? 0 : -1;
+	return page != MAP_FAILED && !munmap(page + SIZE, SIZE) ? 0 : -1;
 }
 
 static int end(void **s)
 {
-	(void)s;
 	munmap(page, SIZE);
-	value_machine_free(machine);
-	value_memory_deinit(&memory);
-	return 0;
+	return one_machine_end(s);
 }
 
 static void on_fault(int sig)

@@ -2,7 +2,7 @@
 /* test_value_mxcsr.c: whatever MXCSR and the x87 area of a state have (a file may say anything),
  * what the processor executes of it neither faults nor changes the evaluator's own MXCSR. */
 #include "offline/eval/machine.h"
-#include "tests/support/small_machine.h"
+#include "tests/support/one_machine.h"
 
 #include <immintrin.h>
 #include <setjmp.h>
@@ -11,26 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { CODE = 0x400000, DATA = 0x500000, SIZE = VALUE_PAGE };
-
-static struct value_memory memory;
-static struct value_machine *machine;
-
-static int begin(void **s)
-{
-	(void)s;
-	machine = small_machine(&memory, CODE, SIZE, DATA, true);
-	return machine ? 0 : -1;
-}
-
-static int end(void **s)
-{
-	(void)s;
-	value_machine_free(machine);
-	value_memory_deinit(&memory);
-	return 0;
-}
 
 /* Runs @n instructions of @code; the evaluator's MXCSR is afterwards what it was, but for
  * exceptions that were. */
@@ -103,9 +83,10 @@ static void loaded(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reserved_bits, begin, end),
-		cmocka_unit_test_setup_teardown(in_the_x87_area, begin, end),
-		cmocka_unit_test_setup_teardown(loaded, begin, end),
+		cmocka_unit_test_setup_teardown(reserved_bits, one_machine_begin, one_machine_end),
+		cmocka_unit_test_setup_teardown(in_the_x87_area, one_machine_begin,
+						one_machine_end),
+		cmocka_unit_test_setup_teardown(loaded, one_machine_begin, one_machine_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

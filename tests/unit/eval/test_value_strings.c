@@ -3,7 +3,7 @@
  * what it wrote is compared with the bytes that have changed, what it read with the manual. */
 #include "offline/eval/machine.h"
 #include "offline/eval/string_ranges.h"
-#include "tests/support/small_machine.h"
+#include "tests/support/one_machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,32 +12,7 @@
 
 #include <cmocka.h>
 
-enum {
-	CODE = 0x400000,
-	DATA = 0x500000,
-	SIZE = VALUE_PAGE,
-	RDI = DATA + 0x800,
-	RSI = DATA + 0x200,
-	MIDDLE = DATA + 0x500
-};
-
-static struct value_memory memory;
-static struct value_machine *machine;
-
-static int begin(void **s)
-{
-	(void)s;
-	machine = small_machine(&memory, CODE, SIZE, DATA, true);
-	return machine ? 0 : -1;
-}
-
-static int end(void **s)
-{
-	(void)s;
-	value_machine_free(machine);
-	value_memory_deinit(&memory);
-	return 0;
-}
+enum { RDI = DATA + 0x800, RSI = DATA + 0x200, MIDDLE = DATA + 0x500 };
 
 struct expected {
 	uint8_t code[4];
@@ -141,8 +116,8 @@ static void ranges(void **s)
 {
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
 		for (int down = 0; down < 2; down++) {
-			end(s);
-			assert_int_equal(begin(s), 0);
+			one_machine_end(s);
+			assert_int_equal(one_machine_begin(s), 0);
 			assert_int_equal(value_memory_write(&memory, CODE, all[i].code,
 							    sizeof(all[i].code), VALUE_EXACT),
 					 0);
@@ -153,7 +128,7 @@ static void ranges(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(ranges, begin, end),
+		cmocka_unit_test_setup_teardown(ranges, one_machine_begin, one_machine_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* test_value_unmasked.c: floating point whose exceptions are not masked, against the processor:
  * what it computes is computed, and of what ends there in SIGFPE nothing is known. */
 #include "offline/eval/machine.h"
-#include "tests/support/small_machine.h"
+#include "tests/support/one_machine.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-enum { CODE = 0x400000, DATA = 0x500000, SIZE = VALUE_PAGE };
 enum { CONTROL, LEFT = 8, RIGHT = 16, RESULT = 24, CONTROL_AFTER = 32, BYTES = 40 };
 
 static const double numbers[] = {
@@ -22,24 +21,7 @@ static const double numbers[] = {
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(*numbers) };
 
-static struct value_memory memory;
-static struct value_machine *machine;
 static sigjmp_buf trapped;
-
-static int begin(void **s)
-{
-	(void)s;
-	machine = small_machine(&memory, CODE, SIZE, DATA, true);
-	return machine ? 0 : -1;
-}
-
-static int end(void **s)
-{
-	(void)s;
-	value_machine_free(machine);
-	value_memory_deinit(&memory);
-	return 0;
-}
 
 static void on_fpe(int sig)
 {
@@ -191,9 +173,9 @@ static void x87(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sse, begin, end),
-		cmocka_unit_test_setup_teardown(sse_of_zeros, begin, end),
-		cmocka_unit_test_setup_teardown(x87, begin, end),
+		cmocka_unit_test_setup_teardown(sse, one_machine_begin, one_machine_end),
+		cmocka_unit_test_setup_teardown(sse_of_zeros, one_machine_begin, one_machine_end),
+		cmocka_unit_test_setup_teardown(x87, one_machine_begin, one_machine_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
