@@ -65,9 +65,7 @@ int main(void)
 	serve(near, far);
 }
 C
-{ "${CC:-cc}" -O2 -shared -fPIC -o libserve.so library.c -lpthread &&
-	"${CC:-cc}" -O2 -o program program.c -L. -lserve; } 2>cc.err || skip "no compiler: $(head -n 1 cc.err)"
-export LD_LIBRARY_PATH=$dir
+compile_with_library serve -lpthread
 called_back() { # FUNCTION: how often the trace tells so
 	local at
 	at=$(nm program | awk -v s="$1" '$3 == s { sub(/^0+/, "", $1); print $1 }')

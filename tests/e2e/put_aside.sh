@@ -189,9 +189,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 C
-"${CC:-cc}" -O2 -fno-stack-protector -shared -fPIC -o liblines.so library.c 2>err &&
-	"${CC:-cc}" -O2 -o program program.c -L. -llines 2>err || skip "no compiler: $(head -n 1 err)"
-export LD_LIBRARY_PATH=$dir
+compile_with_library lines -fno-stack-protector
 ./program >alone || skip 'its own switch does not work here'
 
 "$PUGMARK" record -q -o rec --mode full -- ./program >printed 2>err

@@ -204,14 +204,6 @@ start() { # PRINTED
 	exec 9>go
 	until grep -q note "$1"; do sleep 0.05; done
 }
-attach() { # RECORDING
-	"$PUGMARK" record --level values --carrier patch -p $target -o "$1" >attach.said 2>&1 &
-	recorder=$!
-	for _ in $(seq 300); do
-		grep -q ': recording' attach.said && break
-		sleep 0.1
-	done
-}
 maps() { awk '{ print $1, $2, $6 }' /proc/$target/maps | grep pugmark; }
 finish() { # PRINTED
 	printf y >&8
@@ -219,7 +211,7 @@ finish() { # PRINTED
 	claim 'the process goes on and ends as ever' is "$? $(tail -n 1 "$1")" '0 end'
 }
 start printed.attached
-attach attached
+attach_patching attached
 echo >&9
 for _ in $(seq 600); do
 	grep -q done printed.attached && break
@@ -241,7 +233,7 @@ exec 9>&-
 
 # A recorder that is killed while calls are made, and one that comes behind it.
 start printed.killed
-attach killed
+attach_patching killed
 echo >&9
 for _ in $(seq 600); do
 	grep -q done printed.killed && break
@@ -253,7 +245,7 @@ sleep 0.5
 lines=$(wc -l <printed.killed)
 sleep 0.5
 claim 'the process goes on when its recorder was killed' test "$(wc -l <printed.killed)" -gt "$lines"
-attach behind
+attach_patching behind
 kill -INT $recorder
 wait $recorder
 finish printed.killed
@@ -355,7 +347,7 @@ share() { # WHEN
 	target=$!
 	exec 9>go
 	until grep -q early printed.shares; do sleep 0.05; done
-	attach "shares.$1"
+	attach_patching "shares.$1"
 	echo >&9
 	until grep -q late printed.shares; do sleep 0.05; done
 	sleep 0.2

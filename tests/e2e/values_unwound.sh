@@ -259,14 +259,6 @@ int main(void)
 }
 C
 ${CC:-cc} -O2 -w -o word word.c
-attach() { # RECORDING
-	"$PUGMARK" record --level values --carrier patch -p $target -o "$1" >attach.said 2>&1 &
-	recorder=$!
-	for _ in $(seq 300); do
-		grep -q ': recording' attach.said && break
-		sleep 0.1
-	done
-}
 say() {
 	echo >&9
 	for _ in $(seq 100); do
@@ -280,16 +272,16 @@ target=$!
 exec 9>go
 n_words=0
 sleep 0.2
-attach led
+attach_patching led
 say
 kill -INT $recorder
 wait $recorder
 say
-attach killed
+attach_patching killed
 kill -KILL $recorder
 wait $recorder 2>/dev/null
 say
-attach behind
+attach_patching behind
 kill -INT $recorder
 wait $recorder
 say

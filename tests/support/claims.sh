@@ -99,6 +99,20 @@ tell_the_same() { # NAME: what each tells is in 0, 1 and 2
 	done
 }
 
+# Values of the process $target, by the patching carrier, from when this returns; $recorder writes them.
+attach_patching() { # RECORDING
+	"$PUGMARK" record --level values --carrier patch -p "$target" -o "$1" >attach.said 2>&1 &
+	recorder=$!
+	await grep -q ': recording' attach.said
+}
+
+# `libNAME.so` of library.c, and `program` of program.c, which is linked with it.
+compile_with_library() { # NAME OPTION...: of the library
+	{ "${CC:-cc}" -O2 -shared -fPIC -o "lib$1.so" library.c "${@:2}" &&
+		"${CC:-cc}" -O2 -o program program.c -L. "-l$1"; } 2>cc.err || skip "no compiler: $(head -n 1 cc.err)"
+	export LD_LIBRARY_PATH=$dir
+}
+
 conclude() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ $failed = 0 ]
