@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* entry_trap.c: see entry_trap.h. A program without a dynamic linker is at its entry point at once.
- * The stop is that at the end of the call: there the kernel has nothing of it left to do, and tells
- * nobody of it any more. */
+/* entry_trap.c: see entry_trap.h. The stop is that at the end of the call: there the kernel has
+ * nothing of it left to do, and tells nobody of it any more. A program without a dynamic linker is
+ * at its entry point when it has been executed. That call is to end first as well: before its end,
+ * what ptrace says of rax is overwritten by its result, so that no call could be made in the name
+ * of the program. */
 #include "user/values/stop/entry_trap.h"
 
 #include "user/values/stop/aux_vector.h"
@@ -87,11 +89,12 @@ bool entry_trap_hit(pid_t pid, const struct entry_trap *trap)
 	struct __ptrace_syscall_info call;
 	struct user_regs_struct regs;
 
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call), &call) <= 0 ||
+	    call.op != PTRACE_SYSCALL_INFO_EXIT)
+		return false;
 	if (!trap->image)
 		return true;
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call), &call) <= 0 ||
-	    call.op != PTRACE_SYSCALL_INFO_EXIT ||
-	    call.instruction_pointer != trap->image + BEHIND_CALL ||
+	if (call.instruction_pointer != trap->image + BEHIND_CALL ||
 	    ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 		return false;
 	regs.rip = trap->entry;
