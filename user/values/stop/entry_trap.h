@@ -24,7 +24,8 @@ enum { ENTRY_TRAP_WORDS = 3 };
 struct entry_trap {
 	uint64_t value; /* where AT_ENTRY's value is on the stack */
 	uint64_t entry; /* what it was */
-	uint64_t image; /* where the instructions are; 0: none, as nothing runs before the program */
+	uint64_t
+		image; /* where the instructions are; 0: none, as nothing runs before the program */
 	uint64_t words[ENTRY_TRAP_WORDS]; /* what was there */
 };
 
