@@ -4,6 +4,7 @@
 
 #include "user/file/maps_lines.h"
 #include "user/proc/status_number.h"
+#include "user/values/calls/call_room.h"
 #include "user/values/calls/call_stubs.h"
 
 #include <errno.h>
@@ -22,11 +23,8 @@
 
 enum { FIRST_ORDER = 16 };
 
-#define USER_END 0x7ffffffff000ull
-#define MARGIN (64ull << 20) /* left free below what may grow downwards */
 #define LANES_BYTES ((uint64_t)CALL_LANES << CALL_LANE_SHIFT)
 #define KEPT_BYTES ((uint64_t)CALL_LANES << CALL_KEPT_SHIFT)
-#define REACH (1ull << 30) /* of a jump, and room to spare */
 
 static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
 		    uint64_t d, uint64_t e, uint64_t f)
@@ -35,34 +33,6 @@ static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b,
 	int err = tracee_syscall(t, number, (uint64_t[]){a, b, c, d, e, f}, &result);
 
 	return err ? err : result;
-}
-
-/* Where nothing is mapped, above @near and within reach of it; 0: nowhere. */
-static uint64_t find_room(const struct tracee_map *maps, int n, uint64_t near, uint64_t bytes)
-{
-	for (int i = 0; i < n; i++) {
-		uint64_t from = maps[i].end + CALL_PAGE;
-		uint64_t to = i + 1 < n && maps[i + 1].start < USER_END ? maps[i + 1].start - MARGIN
-									: USER_END;
-
-		if (maps[i].start >= near && from + bytes < near + REACH && to > from &&
-		    to - from > bytes + CALL_PAGE)
-			return from;
-	}
-	return 0;
-}
-
-/* In the middle of the most room that there is, far from what grows; 0: nowhere. */
-static uint64_t find_most_room(const struct tracee_map *maps, int n, uint64_t bytes)
-{
-	uint64_t most = 0, at = 0;
-
-	for (int i = 0; i + 1 < n && maps[i + 1].start < USER_END; i++)
-		if (maps[i + 1].start - maps[i].end > most) {
-			most = maps[i + 1].start - maps[i].end;
-			at = maps[i].end + most / 2;
-		}
-	return most / 4 > bytes ? at & -(uint64_t)CALL_LANE_BYTES : 0;
 }
 
 /* Opens the memfd that the process has as @its_fd. Another process with the tracee's descriptors
@@ -210,8 +180,8 @@ static int choose_places(struct call_patches *p, const struct tracee *t)
 	const uint64_t bytes = call_stubs_bytes(p) + 2 * CALL_PAGE + KEPT_BYTES;
 
 	if (n > 0) {
-		p->code = find_room(maps, n, p->sites[0].at, bytes);
-		p->lanes = find_most_room(maps, n, LANES_BYTES);
+		p->code = call_room_near(maps, n, p->sites[0].at, bytes);
+		p->lanes = call_room_most(maps, n, LANES_BYTES);
 	}
 	free(maps);
 	p->code_end = p->code + call_stubs_bytes(p);
@@ -224,7 +194,7 @@ static int choose_places(struct call_patches *p, const struct tracee *t)
 	for (uint32_t i = 0; i < p->n; i++) {
 		int64_t by = (int64_t)(p->sites[i].at - p->code);
 
-		if (by > (int64_t)REACH || by < -(int64_t)REACH)
+		if (by > (int64_t)CALL_ROOM_REACH || by < -(int64_t)CALL_ROOM_REACH)
 			return -ERANGE;
 	}
 	return 0;
@@ -237,9 +207,10 @@ int call_memory_give(struct call_patches *p, const struct tracee *t, const char 
 	uint8_t *code = NULL;
 	int err = choose_places(p, t);
 
-	*why = err == -ERANGE ? "its own code makes system calls, as that of a program without "
-				"libraries does"
-			      : "there is no room in reach of its libraries";
+	*why = err == -ERANGE
+		       ? "its own code makes system calls, and lies too far from that of its "
+			 "libraries"
+		       : "there is no room in reach of its libraries";
 	if (!err) {
 		*why = "it may not have memory to share (a seccomp filter, or vm.memfd_noexec)";
 		err = make_memfd(t, call_stubs_bytes(p) + KEPT_BYTES, &its[0], &p->code_fd);
