@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # values_patched_refused.sh: where a process cannot be given what --carrier patch needs (its address space or
-# its locked memory is limited, a seccomp filter is in place) system calls are seen by the kernel's hooks, and it is
-# said why; a thread that another tracer has is told as well. The process lives, and its output is what it was.
+# its locked memory is limited, a seccomp filter is in place, it has no libraries) system calls are seen by the
+# kernel's hooks, and it is said why; a thread that another tracer has is told as well. The process lives, its output
+# is what it was, and no call is made in its name that was not asked for.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -70,10 +71,10 @@ C
 ${CC:-cc} -O1 -w -o limited limited.c && ${CC:-cc} -O1 -w -o tracer tracer.c || skip 'no compiler'
 mkfifo go
 exec 9<>go
-refused() { # KIND WHY
+refused() { # KIND WHY [PROGRAM]
 	local tracer='' recorder
 	: >printed
-	./limited "$1" <go >printed &
+	"./${3:-limited}" "$1" <go >printed &
 	target=$!
 	started+=("$target")
 	await grep -q ready printed
@@ -96,4 +97,12 @@ refused space 'hooks: it may not have more memory|hooks: there is no room'
 refused filter 'hooks: it has a seccomp filter'
 refused locked 'hooks: .*(mlockall|more memory)'
 refused traced 'a debugger or strace may have it'
+for how in -static -static-pie; do
+	${CC:-cc} -O1 -w $how -o static limited.c 2>err && echo 'int main(void) { return 5; }' >still.c &&
+		${CC:-cc} $how -o still still.c || continue
+	refused "static" 'hooks: it has no libraries' static
+	timeout 30 "$PUGMARK" record --level values --carrier patch -o "begun$how" -- ./still <go >out 2>err
+	claim "$how, from its start: nothing waits for its input" is $? 5
+	claim "$how, from its start: it is said why" grep -q 'hooks: it has no libraries' err
+done
 conclude

@@ -306,6 +306,11 @@ static uint64_t linker_tells(pid_t pid, uint64_t *state)
 	return at && debug ? base + at : 0;
 }
 
+bool tracee_has_linker(pid_t pid)
+{
+	return auxiliary(pid, AT_BASE) != 0;
+}
+
 bool tracee_is_of_glibc(pid_t pid)
 {
 	uint64_t state;

@@ -35,7 +35,9 @@ int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t
 /* Has the stopped thread @t->pid make a system call, and leaves it as it was. Returns 0 and in
  * *@result what the call did (or -errno of its own), or -errno. */
 int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result);
-/* Whether it was started by glibc's dynamic linker. */
+/* Whether it was started by a dynamic linker, which a static program has not. */
+bool tracee_has_linker(pid_t pid);
+/* Whether that was glibc's. */
 bool tracee_is_of_glibc(pid_t pid);
 /* The ELF address of the dynamic symbol @name of the file at @path; 0: none. */
 uint64_t tracee_symbol(const char *path, const char *name);

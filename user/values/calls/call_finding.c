@@ -2,6 +2,7 @@
 /* call_finding.c: see call_finding.h. */
 #include "user/values/calls/call_finding.h"
 
+#include "offline/base/vec.h"
 #include "user/file/maps_lines.h"
 #include "user/values/calls/call_frames.h"
 #include "user/values/calls/call_memory.h"
@@ -14,44 +15,49 @@
 #include <sys/syscall.h>
 
 enum {
-	MAPS_MOST = 64,		  /* with code */
+	MAPS_MOST = 4096,	  /* with code */
 	LOOKED_AT_MOST = 1 << 20, /* places that may be `syscall` instructions */
 };
 
 #define CODE_MOST (1ull << 30) /* bytes that are looked through for system calls */
 
-/* Code of files, below which and above which it may lie. */
+struct code {
+	uint64_t start, end;
+};
+
+/* Code of files, in ascending order. */
 struct codes {
-	struct {
-		uint64_t start, end;
-	} at[MAPS_MOST];
-	uint32_t n;
-	uint64_t bytes; /* in all of @at; a file may be mapped longer than it is */
+	VEC(struct code) maps;
+	uint64_t bytes; /* in all of them; a file may be mapped longer than it is */
 	bool others;	/* another recorder's stubs are there */
 };
 
-static int find_codes(pid_t pid, struct codes *out)
+static bool is_code(const struct maps_line *line)
+{
+	return line->prot & PROT_EXEC && !(line->prot & PROT_WRITE) && line->inode && !line->shared;
+}
+
+/* The caller frees @codes->maps in any case. -E2BIG: there is more than is looked at. */
+static int find_codes(pid_t pid, struct codes *codes)
 {
 	struct maps_lines lines;
 	struct maps_line line;
 	int err = maps_lines_open(&lines, pid);
 
-	out->n = 0;
-	out->bytes = 0;
-	out->others = false;
 	if (err)
 		return err;
-	while (maps_lines_next(&lines, &line)) {
-		out->others |= !strcmp(line.name, CALL_MEMORY_NAME_MAPPED);
-		if (!(line.prot & PROT_EXEC) || line.prot & PROT_WRITE || !line.inode ||
-		    line.shared || out->n == MAPS_MOST)
+	while (!err && maps_lines_next(&lines, &line)) {
+		codes->others |= !strcmp(line.name, CALL_MEMORY_NAME_MAPPED);
+		if (!is_code(&line))
 			continue;
-		out->at[out->n].start = line.start;
-		out->at[out->n++].end = line.end;
-		out->bytes += line.end - line.start;
+		codes->bytes += line.end - line.start;
+		if (codes->maps.n == MAPS_MOST || codes->bytes > CODE_MOST)
+			err = -E2BIG;
+		else if (!VEC_PUSH(&codes->maps, (struct code){line.start, line.end}))
+			err = -ENOMEM;
 	}
 	maps_lines_close(&lines);
-	return 0;
+	return err;
 }
 
 /* How often the bytes of a `syscall` instruction are in the code, counted up to @most. */
@@ -104,7 +110,6 @@ static void drop_unpatched(struct call_patches *p)
 		if (p->sites[i].at && !again)
 			p->sites[n++] = p->sites[i];
 	}
-	p->unpatched = p->n - n;
 	p->n = n;
 }
 
@@ -113,44 +118,46 @@ static bool imports(pid_t pid, const struct codes *codes, const char *function)
 {
 	char path[80];
 
-	for (uint32_t i = 0; i < codes->n; i++) {
+	for (uint32_t i = 0; i < codes->maps.n; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-			 (unsigned long long)codes->at[i].start,
-			 (unsigned long long)codes->at[i].end);
+			 (unsigned long long)codes->maps.at[i].start,
+			 (unsigned long long)codes->maps.at[i].end);
 		if (tracee_needs(path, function))
 			return true;
 	}
 	return false;
 }
 
-int call_finding_sites(struct call_patches *p, const struct tracee *t, const char **why)
+/* Finds what unwinders ask by. 0, or -errno and in *@why what stands against patching it. */
+static int find_unwinders(struct call_patches *p, const struct tracee *t, const struct codes *codes,
+			  const char **why)
 {
-	struct codes codes;
-	int err = find_codes(t->pid, &codes);
+	const bool told = call_frames_find(p, t);
 
-	*why = "what it has mapped cannot be read";
-	if (!err && codes.bytes > CODE_MOST)
-		err = -E2BIG;
-	for (uint32_t i = 0; !err && i < codes.n; i++)
-		err = take_sites(p, t, codes.at[i].start, codes.at[i].end);
-	if (err == -E2BIG)
-		*why = "it has more code, or system calls in it, than is looked at";
-	if (!err && codes.others) {
-		*why = "another recorder's code is in it";
-		err = -EBUSY;
-	}
+	*why = "another recorder's code is in it";
+	if (codes->others)
+		return -EBUSY;
 	/* A thread that is cancelled is unwound from where its signal has found it, with the
 	 * destructors and cleanups of its frames. */
-	if (!err && !call_frames_find(p, t) && imports(t->pid, &codes, "pthread_cancel")) {
-		*why = "it may end threads by pthread_cancel(), and its C library asks nobody "
-		       "for the frames of code that is no library's";
-		err = -EPERM;
-	}
-	if (!err && imports(t->pid, &codes, "mlockall")) {
-		*why = "it may lock all of its memory by mlockall(), which would be given all "
-		       "lanes at once";
-		err = -EPERM;
-	}
+	*why = "it may end threads by pthread_cancel(), and its C library asks nobody for the "
+	       "frames of code that is no library's";
+	if (!told && imports(t->pid, codes, "pthread_cancel"))
+		return -EPERM;
+	*why = "it may lock all of its memory by mlockall(), which would be given all lanes at "
+	       "once";
+	return imports(t->pid, codes, "mlockall") ? -EPERM : 0;
+}
+
+static int find_sites(struct call_patches *p, const struct tracee *t, const struct codes *codes,
+		      const char **why)
+{
+	int err = 0;
+
+	*why = "what it has mapped cannot be read";
+	for (uint32_t i = 0; !err && i < codes->maps.n; i++)
+		err = take_sites(p, t, codes->maps.at[i].start, codes->maps.at[i].end);
+	if (err == -E2BIG)
+		*why = "it has more system calls in its code than are looked at";
 	if (err)
 		return err;
 	drop_unpatched(p);
@@ -159,4 +166,23 @@ int call_finding_sites(struct call_patches *p, const struct tracee *t, const cha
 		return -ENOENT;
 	*why = "it makes system calls at too many places";
 	return p->n > CALL_STUBS_MOST ? -E2BIG : 0;
+}
+
+int call_finding_sites(struct call_patches *p, const struct tracee *t, const char **why)
+{
+	struct codes codes = {.bytes = 0};
+
+	/* Nothing says then what it may do: it imports nothing. */
+	*why = "it has no libraries";
+	if (!tracee_has_linker(t->pid))
+		return -ENOENT;
+	int err = find_codes(t->pid, &codes);
+	*why = err == -E2BIG ? "it has more code than is looked at"
+			     : "what it has mapped cannot be read";
+	if (!err)
+		err = find_unwinders(p, t, &codes, why);
+	if (!err)
+		err = find_sites(p, t, &codes, why);
+	VEC_FREE(&codes.maps);
+	return err;
 }

@@ -8,7 +8,7 @@
 #include "user/patch/process/tracee.h"
 #include "user/values/calls/call_layout.h"
 
-/* Fills @p->sites, @p->n and @p->unpatched. Returns 0, or -errno and in *@why what stands against
+/* Fills @p->sites and @p->n. Returns 0, or -errno and in *@why what stands against
  * it. The process may run meanwhile. */
 int call_finding_sites(struct call_patches *p, const struct tracee *t, const char **why);
 

@@ -17,8 +17,8 @@ struct call_patches {
 	uint64_t restore; /* the instruction of rt_sigreturn()'s stub that is probed; 0: none */
 	uint64_t find_at, find_was; /* the pointer that unwinders ask by, and its value; 0: none */
 	struct call_site *sites;    /* of each stub, by number */
-	uint32_t n, unpatched;	    /* those that have none */
-	int code_fd, lanes_fd;	    /* two memfds of the process */
+	uint32_t n;
+	int code_fd, lanes_fd; /* two memfds of the process */
 };
 
 enum { CALL_JUMP = 0xe9, CALL_SYSCALL_BYTES = 2, CALL_PAGE = 4096 };

@@ -157,11 +157,6 @@ int call_patches_arm(const struct call_patches *p, pid_t pid, int armed)
 	return err;
 }
 
-int32_t call_patches_number(const struct call_patches *p, uint32_t stub)
-{
-	return p->sites[stub].number;
-}
-
 bool call_patches_has(const struct call_patches *p, pid_t pid)
 {
 	struct tracee t;

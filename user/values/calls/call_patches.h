@@ -33,8 +33,6 @@ int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tid
 /* Whether calls are noted: CALL_ENDING: those that have begun so. */
 enum { CALL_NOT_ARMED, CALL_ARMED, CALL_ENDING };
 int call_patches_arm(const struct call_patches *p, pid_t pid, int armed);
-/* The number that the calls of a stub have, or CALL_SITE_ANY. */
-int32_t call_patches_number(const struct call_patches *p, uint32_t stub);
 /* Whether process @pid jumps to the stubs, as a child does that was forked meanwhile. */
 bool call_patches_has(const struct call_patches *p, pid_t pid);
 /* The sites are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread may
