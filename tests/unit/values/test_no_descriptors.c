@@ -14,6 +14,7 @@
 
 #include "user/proc/living_thread.h"
 #include "user/values/start/process_maps.h"
+#include "user/values/stop/call_removal.h"
 #include "user/values/stop/clock_removal.h"
 #include "user/values/stop/one_processor.h"
 
@@ -73,13 +74,20 @@ static void test_what_was_placed_is_not_gone(void **state)
 {
 	(void)state;
 	const struct clock_calls nothing = {0}, calls = {.area = 0x10000, .image = 0x20000};
+	const struct call_patches no_stubs = {0}, stubs = {.code = 0x10000};
+	struct call_waiting *waiting;
+	uint32_t n;
 
 	close_the_door();
 	assert_int_equal(clock_removal(&calls), 1);
 	assert_int_equal(clock_removal(&nothing), 0);
 	assert_int_equal(clock_calls_has(&calls, getpid()), -EMFILE);
+	assert_int_equal(call_removal(&stubs, getpid(), &waiting, &n), 1);
+	assert_int_equal(call_removal(&no_stubs, getpid(), &waiting, &n), 0);
+	assert_int_equal(call_patches_has(&stubs, getpid()), -EMFILE);
 	open_the_door(NULL);
 	assert_int_equal(clock_calls_has(&calls, getpid()), 0);
+	assert_int_equal(call_patches_has(&stubs, getpid()), 0);
 }
 
 int main(void)

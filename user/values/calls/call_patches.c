@@ -141,35 +141,74 @@ int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tid
 	return err;
 }
 
+/* Whether the code is there. What @t has open is memory of the program that the process executed
+ * when it was opened. */
+static bool is_there(const struct call_patches *p, const struct tracee *t)
+{
+	uint64_t base;
+
+	return p->code && !tracee_read(t, p->code + call_code_places.base, &base, sizeof(base)) &&
+	       base == p->code;
+}
+
+static bool is_jumped_to(const struct call_patches *p, const struct tracee *t)
+{
+	bool leads = false;
+
+	for (uint32_t i = 0; !leads && is_there(p, t) && i < p->n; i++)
+		leads = call_jumps_lead(p, t, i);
+	return leads;
+}
+
 int call_patches_arm(const struct call_patches *p, pid_t pid, int armed)
 {
 	const struct call_local local = {.armed = armed};
 	struct tracee t;
-
-	/* It may execute another program by now, or its number be another's. */
-	if (armed == CALL_ENDING && !call_patches_has(p, pid))
-		return -ESRCH;
 	int err = tracee_open(&t, pid);
+
 	if (err)
 		return err;
-	err = tracee_write(&t, p->local, &local, sizeof(local));
+	/* It may execute another program by now, or its number be another's. */
+	if (armed == CALL_ENDING && !is_jumped_to(p, &t))
+		err = -ESRCH;
+	else
+		err = tracee_write(&t, p->local, &local, sizeof(local));
 	tracee_close(&t);
 	return err;
 }
 
-bool call_patches_has(const struct call_patches *p, pid_t pid)
+int call_patches_has(const struct call_patches *p, pid_t pid)
 {
 	struct tracee t;
-	bool has = false;
-	uint64_t base = 0;
+	int err = tracee_open(&t, pid);
 
-	if (tracee_open(&t, pid))
-		return false;
-	tracee_read(&t, p->code + call_code_places.base, &base, sizeof(base));
-	for (uint32_t i = 0; base == p->code && !has && i < p->n; i++)
-		has = call_jumps_lead(p, &t, i);
+	if (err)
+		return err;
+	bool has = is_jumped_to(p, &t);
 	tracee_close(&t);
 	return has;
+}
+
+/* All that is done once it is known that the code is there. */
+static int take_out(const struct call_patches *p, const struct tracee *t, pid_t pid,
+		    const pid_t *tids, uint32_t n)
+{
+	/* What is left here for long reads no clocks that are gone. */
+	const uint64_t none = 0;
+	int err = tracee_write(t, p->code + call_code_places.clocks, &none, sizeof(none));
+
+	/* Threads of the other process may be in it, and run. */
+	if (!err && (err = memory_sharing(tids[0])) > 0)
+		err = -EAGAIN;
+	if (!err)
+		err = call_jumps_remove(p, t);
+	if (!err)
+		err = call_threads_leave(p, t, tids, n);
+	if (!err)
+		err = call_frames_unlead(p, t);
+	if (!err && is_filtered(pid))
+		err = -EPERM;
+	return err ? err : call_memory_unmap(p, t);
 }
 
 int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n)
@@ -180,22 +219,7 @@ int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *ti
 	if (err)
 		return err;
 	t.pid = tids[0];
-	/* What is left here for long reads no clocks that are gone. */
-	const uint64_t none = 0;
-	err = tracee_write(&t, p->code + call_code_places.clocks, &none, sizeof(none));
-	/* Threads of the other process may be in it, and run. */
-	if (!err && (err = memory_sharing(tids[0])) > 0)
-		err = -EAGAIN;
-	if (!err)
-		err = call_jumps_remove(p, &t);
-	if (!err)
-		err = call_threads_leave(p, &t, tids, n);
-	if (!err)
-		err = call_frames_unlead(p, &t);
-	if (!err && is_filtered(pid))
-		err = -EPERM;
-	if (!err)
-		err = call_memory_unmap(p, &t);
+	err = is_there(p, &t) ? take_out(p, &t, pid, tids, n) : -ESRCH;
 	tracee_close(&t);
 	return err;
 }

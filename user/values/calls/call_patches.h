@@ -33,11 +33,13 @@ int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tid
 /* Whether calls are noted: CALL_ENDING: those that have begun so. */
 enum { CALL_NOT_ARMED, CALL_ARMED, CALL_ENDING };
 int call_patches_arm(const struct call_patches *p, pid_t pid, int armed);
-/* Whether process @pid jumps to the stubs, as a child does that was forked meanwhile. */
-bool call_patches_has(const struct call_patches *p, pid_t pid);
+/* Whether process @pid jumps to the stubs, as a child does that was forked meanwhile: 1, 0, or
+ * -errno where its memory cannot be opened. */
+int call_patches_has(const struct call_patches *p, pid_t pid);
 /* The sites are as they were. Returns 0 if the memory is given back too, -EBUSY while a thread may
  * still be in it, or -errno, as -EAGAIN while another process has the same memory: then no site is
- * changed. All threads are stopped, as above. */
+ * changed. -ESRCH: the process does not have the code, as it executes another program. All threads
+ * are stopped, as above. */
 int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n);
 void call_patches_free(struct call_patches *p);
 

@@ -544,8 +544,8 @@ static void end_calls(struct capturing *c, FILE *out)
 	if (left && out)
 		fprintf(out,
 			"what system calls were made by stays in %u process%s, which a thread "
-			"stands in, a system call filter guards, a debugger holds or which have "
-			"one memory; ",
+			"stands in, a system call filter guards or a debugger holds, which have "
+			"one memory, or which could not be looked at; ",
 			left, left == 1 ? "" : "es");
 	capture_programs_no_calls(c->programs);
 }

@@ -2,88 +2,61 @@
 /* call_removal.c: see call_removal.h. */
 #include "user/values/stop/call_removal.h"
 
-#include "user/proc/living_thread.h"
 #include "user/values/calls/call_threads.h"
-#include "user/values/stop/freeze.h"
+#include "user/values/stop/removal.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <time.h>
 
-enum { TRIES = 50, PAUSE_NS = 2000000 };
-
-struct removal {
+struct taking {
 	const struct call_patches *patches;
-	struct call_waiting **waiting; /* NULL: nobody asks */
-	uint32_t *n;
-	bool busy; /* a thread stood in it, or one that is not stopped may */
+	pid_t pid; /* whose threads may wait, */
+	bool asked;
+	struct call_waiting *waiting; /* which are those */
+	uint32_t n;
 };
 
-static void note_waiting(struct removal *r, const struct frozen *frozen)
+static void note_waiting(struct taking *t, const struct frozen *frozen)
 {
-	if (!r->waiting)
-		return;
-	*r->waiting = calloc(frozen->n, sizeof(**r->waiting));
-	for (uint32_t i = 0; *r->waiting && i < frozen->n; i++) {
-		struct call_waiting *w = *r->waiting + *r->n;
+	t->waiting = calloc(frozen->n, sizeof(*t->waiting));
+	for (uint32_t i = 0; t->waiting && i < frozen->n; i++) {
+		struct call_waiting *w = &t->waiting[t->n];
 
 		w->tid = frozen->tids[i];
 		if (!ptrace(PTRACE_GETREGS, w->tid, NULL, &w->regs) &&
-		    call_threads_waits(r->patches, &w->regs))
-			++*r->n;
+		    call_threads_waits(t->patches, &w->regs))
+			t->n++;
 	}
-	r->waiting = NULL; /* when it stood the first time */
 }
 
-static int remove_frozen(void *ctx, const struct frozen *frozen)
+static int has(void *ctx, pid_t pid)
 {
-	struct removal *r = ctx;
+	const struct taking *t = ctx;
 
-	note_waiting(r, frozen);
-	int err = call_patches_remove(r->patches, frozen->tids[0], frozen->tids, frozen->n);
-	r->busy = err == -EBUSY || err == -EAGAIN;
-	return err;
+	return call_patches_has(t->patches, pid);
 }
 
 /* A thread that stands in it leaves it as soon as it runs. */
-static bool remove_from(struct removal *r, pid_t pid)
+static int take_out(void *ctx, pid_t pid, const struct frozen *frozen)
 {
-	int err = -EBUSY;
+	struct taking *t = ctx;
 
-	r->busy = true;
-	for (int i = 0; r->busy && i < TRIES; i++) {
-		struct pugmark_diag diag;
-
-		if (i)
-			nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-		r->busy = false;
-		err = freeze(pid, remove_frozen, r, &diag);
-	}
-	return !err || err == -ESRCH;
+	if (pid == t->pid && !t->asked) /* when it stands the first time */
+		note_waiting(t, frozen);
+	t->asked |= pid == t->pid;
+	int err = call_patches_remove(t->patches, frozen->tids[0], frozen->tids, frozen->n);
+	return err == -EAGAIN ? -EBUSY : err;
 }
 
 unsigned call_removal(const struct call_patches *patches, pid_t pid, struct call_waiting **waiting,
 		      uint32_t *n)
 {
-	struct removal r = {.patches = patches};
-	unsigned left = 0;
-	struct dirent *e;
-	DIR *dir = opendir("/proc");
+	struct taking t = {.patches = patches, .pid = pid};
+	unsigned left = patches->code ? removal_run(&(struct removal){has, take_out, &t}) : 0;
 
-	*waiting = NULL;
-	*n = 0;
-	while (dir && (e = readdir(dir))) {
-		pid_t at = atoi(e->d_name);
-
-		if (at <= 0 || !call_patches_has(patches, living_thread(at)))
-			continue;
-		r.waiting = at == pid ? waiting : NULL;
-		r.n = n;
-		left += !remove_from(&r, at);
-	}
-	if (dir)
-		closedir(dir);
+	*waiting = t.waiting;
+	*n = t.n;
 	return left;
 }

@@ -14,8 +14,9 @@ struct call_waiting {
 };
 
 /* Returns in how many processes its memory stays: a thread stands in it for long, another program
- * traces it, or two have it in common. Their code is as it was, unless one of the last two is so.
- * *@waiting (caller frees): those threads of process @pid. */
+ * traces it, two have it in common, or it could not be looked at for want of memory or descriptors.
+ * Their code is as it was, but in the first case only. *@waiting (caller frees): those threads of
+ * process @pid. */
 unsigned call_removal(const struct call_patches *patches, pid_t pid, struct call_waiting **waiting,
 		      uint32_t *n);
 

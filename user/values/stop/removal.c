@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* removal.c: see removal.h. */
+#include "user/values/stop/removal.h"
+
+#include "user/proc/living_thread.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TRIES = 50, PAUSE_NS = 2000000 };
+
+struct trial {
+	const struct removal *removal;
+	pid_t pid;
+	bool busy;
+};
+
+static int try_frozen(void *ctx, const struct frozen *frozen)
+{
+	struct trial *t = ctx;
+	int err = t->removal->take_out(t->removal->ctx, t->pid, frozen);
+
+	t->busy = err == -EBUSY;
+	return err;
+}
+
+/* Returns whether it is gone, perhaps with the process. */
+static bool remove_from(const struct removal *removal, pid_t pid)
+{
+	struct trial t = {removal, pid, true};
+	int err = -EBUSY;
+
+	for (int i = 0; t.busy && i < TRIES; i++) {
+		struct pugmark_diag diag;
+
+		if (i)
+			nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+		t.busy = false;
+		err = freeze(pid, try_frozen, &t, &diag);
+	}
+	return !err || err == -ESRCH;
+}
+
+static bool may_have(int err)
+{
+	return err != -ENOENT && err != -ESRCH && err != -EACCES && err != -EPERM && err != -EIO;
+}
+
+unsigned removal_run(const struct removal *removal)
+{
+	unsigned left = 0;
+	struct dirent *e;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return 1; /* the process itself, at least */
+	while ((e = readdir(dir))) {
+		pid_t pid = atoi(e->d_name);
+		int has = pid > 0 ? removal->has(removal->ctx, living_thread(pid)) : 0;
+
+		left += has < 0 ? may_have(has) : has && !remove_from(removal, pid);
+	}
+	closedir(dir);
+	return left;
+}
