@@ -260,6 +260,7 @@ nows() { # REC ARG...: to REC.text
 	./now "$1.go" "${@:2}" &
 	pid=$!
 	started+=("$pid")
+	: >recording # of the one before
 	"$PUGMARK" record --level values --check-every 64 -o "$1" -p $pid >/dev/null 2>recording &
 	recorder=$!
 	await grep -q ': recording' recording

@@ -89,6 +89,7 @@ for who in -p -a; do
 	await grep -q program "/proc/$pid/maps"
 	if [ $who = -p ]; then whom=$pid; else whom=./program; fi
 	rm -rf rec
+	: >err # of the one before
 	"$PUGMARK" record -o rec --module 'libwork*' $who "$whom" >out 2>err </dev/null &
 	recorder=$!
 	started+=("$recorder")

@@ -101,6 +101,7 @@ tell_the_same() { # NAME: what each tells is in 0, 1 and 2
 
 # Values of the process $target, by the patching carrier, from when this returns; $recorder writes them.
 attach_patching() { # RECORDING
+	: >attach.said # of the one before
 	"$PUGMARK" record --level values --carrier patch -p "$target" -o "$1" >attach.said 2>&1 &
 	recorder=$!
 	await grep -q ': recording' attach.said
