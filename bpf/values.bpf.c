@@ -517,6 +517,9 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	struct pt_regs *regs = &cs->regs;
 	bpf_probe_read_kernel(regs, sizeof(*regs), r);
 	bool hidden = false;
+	/* Before the first instruction of another handler, which its frame was made for. */
+	if (begins_handler(cs, regs->ip) && regs->ip == cs->handler && !redacting)
+		frame_send(cs, regs->sp);
 	if (call_code)
 		hidden = call_signalled(cs);
 	else

@@ -8,6 +8,7 @@
 #include "offline/replay/meet/records.h"
 #include "offline/replay/models/models.h"
 #include "offline/replay/run/gap.h"
+#include "offline/replay/run/interrupted.h"
 #include "offline/replay/run/places.h"
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
@@ -121,15 +122,17 @@ static const char *import_name(struct value_run *run, const struct value_insn *b
 
 void value_run_returned(struct value_run *run)
 {
+	const uint64_t sp = value_machine_state(run->machine)->gpr[VALUE_RSP];
 	run->import = NULL;
 	if (value_libraries_has(&run->libraries, value_machine_state(run->machine)->rip)) {
 		run->in_library = true;
 		return;
 	}
 	import_clobber(run->machine);
-	value_run_dead_stack(run, value_machine_state(run->machine)->gpr[VALUE_RSP]);
+	value_run_dead_stack(run, sp);
 	run->outside = true;
-	run->unseen = !run->n_signals; /* a handler returns to the kernel at once */
+	run->unseen =
+		!value_run_handler_at(run, sp - 8); /* a handler returns to the kernel at once */
 }
 
 /* System calls of a function whose result nobody uses, and that is not told therefore: free(). */

@@ -3,6 +3,7 @@
 #include "offline/replay/lead/outside.h"
 
 #include "offline/replay/lead/calls.h"
+#include "offline/replay/lead/handler_frame.h"
 #include "offline/replay/lead/turned.h"
 #include "offline/replay/libraries/libraries.h"
 #include "offline/replay/meet/agrees.h"
@@ -13,6 +14,7 @@
 #include "offline/replay/records/calls_told.h"
 #include "offline/replay/records/kept_records.h"
 #include "offline/replay/run/gap.h"
+#include "offline/replay/run/interrupted.h"
 #include "offline/replay/run/places.h"
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
@@ -20,7 +22,6 @@
 #include "offline/replay/threads/threads.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -54,50 +55,6 @@ static int take_result(struct value_run *run, const struct capture *c)
 	return VALUE_REPLAY_LIMIT;
 }
 
-/* Where in a signal's frame (struct rt_sigframe) registers are, in the order of struct sigcontext:
- * sixteen, ip and flags; and the signal's number. */
-enum { FRAME_REGS = 48, FRAME_N_REGS = 18, FRAME_INFO = 312 };
-static const uint8_t frame_regs[16] = {8, 9, 10, 11, 12, 13, 14, 15, 7, 6, 5, 3, 2, 0, 1, 4};
-
-/* Whether the record tells word @i of the frame's registers. */
-static bool frame_word_told(const struct capture *signal, unsigned i)
-{
-	return i == 16 || signal->known >> (i < 16 ? frame_regs[i] : 16) & 1;
-}
-
-/* Puts the registers that the signal has found into the frame at @sp, from where rt_sigreturn()
- * takes them: a handler may read them, and change them. */
-static void fill_frame(struct value_run *run, const struct capture *signal, uint64_t sp)
-{
-	/* A call that was interrupted is made again, or has failed: by what the kernel puts there.
-	 */
-	bool restarts =
-		value_run_hides(signal) || call_told_restarts((int64_t)signal->regs[VALUE_RAX]);
-	uint64_t words[FRAME_N_REGS];
-	for (unsigned i = 0; i < 16; i++)
-		words[i] = signal->regs[frame_regs[i]];
-	words[16] = signal->ip;
-	words[17] = signal->flags;
-	for (unsigned i = 0; i < FRAME_N_REGS; i++)
-		if ((!restarts || (i != 13 && i != 16)) /* rax, ip */ && frame_word_told(signal, i))
-			value_memory_write(&run->memory, sp + FRAME_REGS + 8 * i, &words[i], 8,
-					   VALUE_EXACT);
-	value_memory_write(&run->memory, sp + FRAME_INFO, &signal->signal, 4, VALUE_EXACT);
-	run->signals[run->n_signals - 1].frame = sp;
-}
-
-/* What the handler has made of the general registers that are in its frame. */
-static void take_frame(struct value_run *run, uint64_t sp)
-{
-	for (unsigned i = 0; sp && i < 16; i++) {
-		uint8_t quality = VALUE_UNKNOWN;
-		uint64_t word;
-		if (!value_memory_read(&run->memory, sp + FRAME_REGS + 8 * i, &word, 8, &quality) &&
-		    !quality && word != value_machine_state(run->machine)->gpr[frame_regs[i]])
-			value_set_gpr(run->machine, frame_regs[i], word, VALUE_EXACT);
-	}
-}
-
 /* Where the stack of its own ends that the handler has, as the frame at @frame says (uc_stack); 0:
  * it has none, or that is not told. */
 static uint64_t own_stack_end(const struct capture *c, uint64_t frame)
@@ -128,19 +85,28 @@ static void start_vectors(struct value_run *run)
 		     VALUE_EXACT);
 }
 
-/* A handler begins: the kernel has put its frame onto the stack, perhaps another one. */
-static void make_frame(struct value_run *run, const struct capture *c)
+/* The record of the signal right before the next record, which was taken last; NULL: it is of
+ * something else. */
+static const struct capture *signal_before(const struct value_run *run)
 {
 	uint64_t i = run->next > 1 ? run->next - 2 : 0;
 	const struct capture *before = run->next > 1 ? kept_records_at(run->records, i) : NULL;
 	while (i && before->kind == CAPTURE_SWITCH)
 		before = kept_records_at(run->records, --i);
-	if (!before || before->kind != CAPTURE_SIGNAL)
+	return before && before->kind == CAPTURE_SIGNAL ? before : NULL;
+}
+
+/* A handler begins, or is found at its first instruction by another signal: the kernel has put its
+ * frame onto the stack, perhaps another one. */
+static void make_frame(struct value_run *run, const struct capture *c)
+{
+	const struct capture *before = signal_before(run);
+	if (!before || (c->kind == CAPTURE_SIGNAL && c->ip != before->handler))
 		return;
 	if (c->n_ranges) /* it is told of the handler's own beginning */
 		start_vectors(run);
 	/* The record may be of an instruction behind those that have moved the stack pointer. */
-	uint64_t frame = c->n_ranges ? c->ranges[0].addr : c->sp;
+	uint64_t frame = c->n_ranges ? c->ranges[0].addr : c->ip == before->handler ? c->sp : 0;
 	uint64_t len = SIGNAL_FRAME, top = before->sp - RED_ZONE;
 	if (c->sp < top && top - c->sp < len)
 		len = top - c->sp;
@@ -148,8 +114,10 @@ static void make_frame(struct value_run *run, const struct capture *c)
 	if (end && end - c->sp < len)
 		len = end - c->sp;
 	value_memory_set_quality(&run->memory, c->sp, len, VALUE_UNKNOWN);
-	if (run->n_signals)
-		fill_frame(run, before, frame);
+	if (!run->n_signals || !frame)
+		return;
+	value_run_frame_made(run, frame);
+	value_frame_fill(run, before);
 }
 
 static int enter(struct value_run *run, const struct capture *c)
@@ -186,16 +154,18 @@ static bool is_in_clock(const struct value_run *run, const struct capture *c)
 int value_run_signal(struct value_run *run, const struct capture *c)
 {
 	struct value_machine *m = run->machine;
-	struct interrupted *was = realloc(run->signals, (run->n_signals + 1) * sizeof(*was));
+	if (run->outside) {
+		make_frame(run, c);
+		if (value_run_ranges(run, c))
+			return VALUE_REPLAY_NO_MEMORY;
+	}
+	struct interrupted *was = value_run_interrupt(run);
 	if (!was)
 		return VALUE_REPLAY_NO_MEMORY;
-	run->signals = was;
-	was = &was[run->n_signals++];
+	was->sp = c->sp;
 	was->outside = run->outside;
 	was->in_library = run->in_library;
 	was->unseen = run->unseen;
-	was->entered = false;
-	was->frame = 0;
 	was->hidden = value_run_hides(c);
 	was->unsure = was->hidden && !run->outside && !value_run_behind_syscall(run, c->ip);
 	if (was->unsure)
@@ -228,9 +198,13 @@ static void set_rax_behind(struct value_run *run, const struct interrupted *was,
 
 static void sigreturn(struct value_run *run, const struct capture *c)
 {
-	if (!run->n_signals)
+	uint64_t frame;
+	const struct interrupted *was = value_run_returning(run, c, &frame);
+	if (!was) {
+		if (frame)
+			value_frame_take_alone(run, frame, c);
 		return;
-	const struct interrupted *was = &run->signals[--run->n_signals];
+	}
 	run->unseen |= !was->entered; /* what it has written was not seen either */
 	value_run_doubt(run);
 	*value_machine_state(run->machine) = was->state;
@@ -239,7 +213,7 @@ static void sigreturn(struct value_run *run, const struct capture *c)
 	run->in_library = was->in_library;
 	run->unseen = was->unseen;
 	if (!run->outside)
-		take_frame(run, was->frame);
+		value_frame_take(run, was);
 	/* A system call that was interrupted is made again, or has failed. */
 	if (!run->outside && !is_in_clock(run, c)) {
 		value_machine_state(run->machine)->rip = c->ip;
@@ -248,6 +222,7 @@ static void sigreturn(struct value_run *run, const struct capture *c)
 	if (was->unsure)
 		value_run_suppose(run);
 	run->n_calls = was->n_calls < run->n_calls ? was->n_calls : run->n_calls;
+	value_run_end_interrupted(run, was);
 }
 
 /* A child that shares the memory and is no thread writes there until it has memory of its own. */

@@ -78,7 +78,7 @@ struct value_run {
 	const char *import;	   /* the last call out */
 	struct open_call *calls;
 	size_t n_calls, room_calls;
-	struct interrupted *signals;
+	struct interrupted *signals; /* by when they were; some handlers may have been left */
 	size_t n_signals;
 	struct saved_vectors saves[SAVES];
 	unsigned n_saves; /* so far */

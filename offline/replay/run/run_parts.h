@@ -25,6 +25,7 @@ struct interrupted {
 	bool entered;	/* the handler was seen to begin */
 	bool hidden;	/* no register was told of where it was, */
 	bool unsure;	/* nor is it known at what time it was there */
+	uint64_t sp;	/* where it was */
 	uint64_t frame; /* of the handler; 0: not known */
 	size_t n_calls;
 	struct value_state state;
