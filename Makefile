@@ -234,9 +234,11 @@ san-unit-bins: $(SAN_UNITS:%=$(BUILD)/tests/%)
 limit = $(if $(SAN),$(1)0,$(1))
 RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC)'
 
-# They ask how long things take, need races to be run often, or leave what any other recorder would
-# take away (a killed one's patches).
-QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks safe_races)
+# They ask how long things take.
+QUIET := $(patsubst %,tests/e2e/%.sh,overhead requests)
+# They leave what any other recorder would take away (a killed one's patches), ask which of a server's
+# requests are slow, or need races to be run often. Beside them is only what computes alone.
+APART := $(patsubst %,tests/e2e/%.sh,carrier_attach runbooks safe_races)
 
 # Checks that are targets of their own, and those that do more of it with LONG=1.
 SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick exact-quick oracle-quick value-quick \
@@ -255,15 +257,18 @@ as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
 CHECKED_TOOLS := $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed) \
 		 oracle shapes value-tools slices-tools
 
-check-all: all sanitized $(UNIT_BIN) $(CHECKED_TOOLS)
+# What unit tests need is built beside the scripts, in the time that these wait.
+BUILT_BESIDE = $(MAKE) --no-print-directory sanitized $(UNIT_BIN)
+check-all: all $(CHECKED_TOOLS)
 	+$(Q)$(RUN_ENV) $(UNIT_COUNTS) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -i -t $(call limit,420) \
 		$(LONGEST) $(foreach n,$(SAMPLES),$(call as_target,$(n))) \
-		$(filter-out $(LONGEST) $(QUIET),$(wildcard tests/e2e/*.sh)) tests/style.sh tests/edges.py \
+		$(filter-out $(LONGEST) $(QUIET) $(APART),$(wildcard tests/e2e/*.sh)) tests/style.sh tests/edges.py \
+		$(addprefix -r ,$(APART)) $(addprefix -q ,$(QUIET)) \
+		-t 1800 -b build-beside '$(BUILT_BESIDE)' -t $(call limit,420) \
 		$(if $(SAN),,$(foreach n,$(SAN_UNITS),$(call as_san,$(n),$(SAN_COUNTS)))) \
 		$(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
-			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
-		$(addprefix -q ,$(QUIET))
+			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)')
 
 check-long: ## all of what `make check` has a sample of
 	$(try-deps)

@@ -3,12 +3,17 @@
 # run.sh: runs tests, several side by side, and says how they went.
 #
 #   run.sh [-l LOGDIR] [-j JOBS] [-i]
-#          {[-t SECONDS] TEST | -c NAME COMMAND | -q TEST}...
+#          {[-t SECONDS] TEST | -c NAME COMMAND | -q TEST | -r TEST | -b NAME COMMAND}...
 #
-# TEST is a program; -c runs a shell command under a name; -q is a test that asks how long things take,
-# or needs races to be run often: it runs when all others have ended, with nothing beside it. -t is the
-# time limit of those that follow. JOBS run at a time; with -i up to twice as many, another one for each
-# second in which half a processor was idle, because many tests mostly wait.
+# TEST is a program; -c runs a shell command under a name; -q is a test that asks how long things take:
+# it runs when all others have ended, with nothing beside it. -t is the time limit of those that follow.
+# JOBS run at a time; with -i up to twice as many, another one for each second in which half a processor
+# was idle, because many tests mostly wait.
+# -b is a command that builds: it begins at once, is beside the JOBS, and has what processor time they
+# leave. Tests named behind it need what it builds, and begin when it has ended. They are to compute
+# alone, and to record nothing.
+# -r is a test that another recorder would disturb: it runs when all those named before -b have ended,
+# one such test at a time, with as many of those behind -b beside it as make up JOBS.
 # Each runs with no stdin and an empty TMPDIR of its own, which is removed afterwards.
 # Scripts (*.sh) race with real programs: one that fails is run once more, alone, and what held only
 # then is said as unsteady at the end, with what had not. More than five such are no accident: none
@@ -88,13 +93,14 @@ read_busy() { # NUMBER
 }
 
 start() { # NUMBER
-	local n=$1 keeps=()
+	local n=$1 keeps=() last=()
 	mkdir "$scratch/tmp$n" || exit 1
 	# A unit test makes thousands of small worlds one after the other: what one has freed is the next
 	# one's, instead of going back to the kernel and coming page by page.
 	[[ ${programs[n]} != */tests/test_* ]] ||
 		keeps=(MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000)
-	env TMPDIR="$scratch/tmp$n" CMOCKA_MESSAGE_OUTPUT=STDOUT "${keeps[@]}" \
+	[ "${kinds[n]}" != build ] || last=(nice -n 19)
+	env TMPDIR="$scratch/tmp$n" CMOCKA_MESSAGE_OUTPUT=STDOUT "${keeps[@]}" "${last[@]}" \
 		timeout --kill-after=10 "${limits[n]}" bash -c "$timed" "$scratch/busy$n" \
 		"${programs[n]}" ${commands[n]:+-c "${commands[n]}"} \
 		</dev/null >"$logs/${names[n]}.log" 2>&1 &
@@ -145,7 +151,7 @@ ended() { # NUMBER STATUS
 	fi
 }
 
-logs=$scratch/log
+logs=$scratch/log behind=any
 add() { # KIND NAME PROGRAM [COMMAND]
 	kinds+=("$1") names+=("$2") programs+=("$3") commands+=("${4-}") limits+=("$limit")
 }
@@ -155,9 +161,11 @@ while [ $# -gt 0 ]; do
 	-j) jobs=$2; shift 2 ;;
 	-i) most=yes; shift ;;
 	-t) limit=$2; shift 2 ;;
-	-c) add any "$2" bash "$3"; shift 3 ;;
+	-b) add build "$2" bash "$3"; behind=built; shift 3 ;;
+	-c) add $behind "$2" bash "$3"; shift 3 ;;
 	-q) add quiet "$(basename "$2")" "$2"; shift 2 ;;
-	*) add any "$(basename "$1")" "$1"; shift ;;
+	-r) add recorder "$(basename "$2")" "$2"; shift 2 ;;
+	*) add $behind "$(basename "$1")" "$1"; shift ;;
 	esac
 done
 mkdir -p "$logs" || exit 1
@@ -172,13 +180,27 @@ next_of() { # KIND
 	return 1
 }
 
+# Sets jobs_running, and runs[KIND] to how many of that kind run.
+declare -A runs=()
+count_running() {
+	local n
+	runs=([any]=0 [build]=0 [built]=0 [recorder]=0 [quiet]=0)
+	for n in "${running[@]}"; do
+		runs[${kinds[n]}]=$((runs[${kinds[n]}] + 1))
+	done
+	jobs_running=$((${#running[@]} - runs[build]))
+}
+
 # Sets next to the number of the test to start; fails if none may.
 pick() {
-	local n
-	for n in "${running[@]}"; do
-		[ "${kinds[n]}" != quiet ] || return 1
-	done
-	next_of any || { [ ${#running[@]} = 0 ] && next_of quiet; }
+	[ "${runs[quiet]}" = 0 ] || return 1
+	next_of any && return
+	# A recorder's neighbours compute alone.
+	[ $((runs[any] + runs[recorder])) = 0 ] && next_of recorder && return
+	if [ "${runs[build]}" = 0 ] && { [ "${runs[recorder]}" = 0 ] || [ $jobs_running -lt "$jobs" ]; }; then
+		next_of built && return
+	fi
+	[ ${#running[@]} = 0 ] && next_of quiet
 }
 
 # Whether half a processor was idle since this was asked the last time, a second ago or longer. The
@@ -193,12 +215,17 @@ was_idle() {
 }
 
 room() {
-	[ ${#running[@]} -ge "$jobs" ] || return 0
-	[ "$most" ] && [ ${#running[@]} -lt $((2 * jobs)) ] && was_idle
+	count_running
+	[ $jobs_running -ge "$jobs" ] || return 0
+	[ "$most" ] && [ $jobs_running -lt $((2 * jobs)) ] && was_idle
 }
 
 run_waiting() {
 	local pid tick= n
+	while next_of build; do
+		unset "waiting[$next]"
+		start "$next"
+	done
 	while [ ${#waiting[@]} != 0 ] || [ ${#running[@]} != 0 ]; do
 		while room && pick; do
 			unset "waiting[$next]"

@@ -95,6 +95,19 @@ loud="[ ! -e $dir/quietly ] && touch $dir/loud-\$\$ && sleep 0.2 && rm $dir/loud
 fake calm "! ls $dir | grep -q ^loud- && mkdir $dir/quietly && sleep 0.2 && rmdir $dir/quietly"
 expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -i -q ./calm -c a "$loud" -c b "$loud" -q ./calm
 
+# What builds is beside all that do not need it, and before those that do. A test that another recorder
+# would disturb has none beside it, but what needs the build.
+fake records "for _ in {1..30}; do [ -e $dir/building ] && exit; sleep 0.1; done; exit 1"
+meets recorder-is beside
+meets beside recorder-is
+expect 0 '6 passed, 0 failed, 0 skipped' -j 2 -r ./recorder-is ./records ./records \
+	-b build "touch $dir/building; sleep 1; touch $dir/built" -c waits '[ -e built ]' ./beside
+[ "$(awk '/ ok / { print $1 }' out | head -n 2 | sort -u)" = records ]
+rm -f ./*-is-here built
+fake alone "! ls $dir | grep -q ^loud- && mkdir $dir/quietly && sleep 0.2 && rmdir $dir/quietly"
+expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -i -r ./alone -c a "$loud" -c b "$loud" -r ./alone
+expect 1 '1 passed, 1 failed, 0 skipped' -b build 'exit 1' ./pass
+
 # Scripts that fail are tried once more, unless there are many.
 fake once.sh "[ -e $dir/tried ] && exit; touch $dir/tried; echo 'does not hold: it is so'; exit 1"
 fake never.sh "echo again >>$dir/tries; exit 1"
