@@ -224,8 +224,8 @@ int BPF_PROG(on_new_task_values, struct task_struct *child)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!capturing || !call_lanes || child->mm != task->mm || child->vfork_done ||
-	    child->thread.fsbase != task->thread.fsbase)
+	if (!capturing || !call_lanes || BPF_CORE_READ(child, mm) != BPF_CORE_READ(task, mm) ||
+	    BPF_CORE_READ(child, vfork_done) || child->thread.fsbase != task->thread.fsbase)
 		return 0;
 	struct capture_state *cs = recorded();
 	if (!cs)

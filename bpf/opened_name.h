@@ -12,6 +12,9 @@
  * plain loads, as zeros where there is none. (Linux 6.2; uprobe_multi needs more.) */
 #define kernel_object(type, pointer)                                                               \
 	((type *)bpf_rdonly_cast((pointer), bpf_core_type_id_kernel(type)))
+/* The current task as such a one. Of a pointer in a task that the verifier trusts it looks through
+ * all of the kernel's types by name, some milliseconds each time that it comes by. */
+#define current_object() kernel_object(struct task_struct, bpf_get_current_task_btf())
 
 /* Of the kernel's types one that begins with a pointer. */
 struct list_head {
@@ -21,7 +24,7 @@ struct list_head {
 /* NULL: it is not open. */
 static __always_inline struct file *opened_file(__u64 fd)
 {
-	struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
+	struct fdtable *table = current_object()->files->fdt;
 	/* By a plain load, where a helper would take longer than all else here. */
 	struct list_head *slot = NULL;
 

@@ -444,8 +444,7 @@ static __always_inline void end_call(struct capture_state *cs, const struct pt_r
 	if (processor_changed(cs, bpf_get_current_task_btf()))
 		processor_note(cs);
 	/* Another thread may map what it has opened before this one's batch is full. */
-	if (row && row->traits & CAPTURE_OPENS &&
-	    bpf_get_current_task_btf()->signal->live.counter > 1)
+	if (row && row->traits & CAPTURE_OPENS && current_object()->signal->live.counter > 1)
 		cs->urgent = SENT_AT_ONCE;
 	struct mapped m = {};
 	if (nr == SYS_MMAP && !(r->r10 & MAP_ANONYMOUS) && (__u64)result < -4095ull)
