@@ -243,7 +243,7 @@ APART := $(patsubst %,tests/e2e/%.sh,carrier_attach runbooks safe_races)
 # Checks that are targets of their own, and those that do more of it with LONG=1.
 SAMPLES := $(addprefix check-,go-quick wide-quick programs-quick slices-quick exact-quick oracle-quick value-quick \
 	   services-quick threads-quick shares-quick carrier-quick exact-paths-quick probe-shapes-quick)
-LONG_TARGETS := $(addprefix check-,carrier-work go-quick programs-quick slices-programs)
+LONG_TARGETS := $(addprefix check-,carrier-work exact-quick go-quick programs-quick slices-programs)
 # Scripts of which `make check` has a sample, and all with LONG=1.
 SAMPLED := $(patsubst %,tests/e2e/%.sh,attach_cycles attach_signal carrier caught export golang goroutine_numbers \
 	   interposed loss modules objects opaque shares shares_apart signals values_hard why_channels)

@@ -5,7 +5,7 @@
 #   check.sh [--paths | --mixed SEEDS] [--quick] [NAME...]
 #
 # NAME is a program of tests/oracle/programs; without one, all that are listed below, or the quick
-# ones. A copy of the program does its work under QEMU, which gives the true sequence of calls, tail
+# ones, on an eighth of their work (with LONG=1 all of it). A copy of the program does its work under QEMU, which gives the true sequence of calls, tail
 # jumps and returns (tests/oracle), and then natively under `pugmark record` in each mode; what
 # `pugmark dump` prints of each process must be that sequence, to the last event, without a gap.
 #
@@ -250,7 +250,7 @@ check_program() { # NAME HOW
 	rm -rf "$tmp/differences" "$tmp/oracle" "$tmp/native" "$tmp/work"
 }
 
-total=0 failed=0 skipped=0 binary= seconds=120 shown=0
+total=0 failed=0 skipped=0 binary= seconds=120 shown=0 share=1
 wanted=
 quick=0 what=events
 if [ "${1:-}" = --paths ]; then
@@ -267,6 +267,7 @@ if [ "${1:-}" = --mixed ]; then
 fi
 if [ "${1:-}" = --quick ]; then
 	quick=1
+	[ -n "${LONG:-}" ] || share=8
 	shift
 fi
 for name in "$@"; do
@@ -276,7 +277,7 @@ printf '%-10s %-13s %9s %12s %12s %7s  %s\n' program mode processes $what witnes
 while read -r name how is_quick scale; do
 	[ $quick = 0 ] || [ "$is_quick" = quick ] || continue
 	[ -z "$wanted" ] || [ "${wanted/ $name / }" != "$wanted" ] || continue
-	SCALE=${scale:-1} check_program "$name" "${HOW:-$how}" </dev/null
+	SCALE=${scale:-$share} check_program "$name" "${HOW:-$how}" </dev/null
 done < <(programs)
 echo "$total traces compared, $failed not identical, $skipped programs skipped"
 [ $failed = 0 ] && [ $total -gt 0 ]

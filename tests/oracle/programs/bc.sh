@@ -3,12 +3,12 @@
 BINARY=/usr/bin/bc
 QUICK=1
 prepare() {
-	cat >work.bc <<'BC'
+	scaled >work.bc <<'BC'
 scale = 60
 define f(n) { if (n < 2) return (1); return (n * f(n - 1)) }
-f(60)
+f(N60)
 4 * a(1)
-for (i = 1; i < 40; i++) { x = sqrt(i) + e(l(i) / 3) }
+for (i = 1; i < N40; i++) { x = sqrt(i) + e(l(i) / 3) }
 x
 obase = 16
 2 ^ 200
