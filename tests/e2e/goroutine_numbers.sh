@@ -95,6 +95,10 @@ func worker(n int, in, out chan int, done *sync.WaitGroup) {
 }
 
 func main() {
+	items := 400
+	if len(os.Args) > 1 {
+		items = 40
+	}
 	runtime.GOMAXPROCS(4)
 	in, out := make(chan int), make(chan int)
 	var done, shorts sync.WaitGroup
@@ -102,9 +106,9 @@ func main() {
 		done.Add(1)
 		go worker(n, in, out, &done)
 	}
-	shorts.Add(1000)
+	shorts.Add(items / 4 * 10)
 	go func() {
-		for v := 0; v < 400; v++ {
+		for v := 0; v < items; v++ {
 			in <- v
 			for k := 0; v%4 == 0 && k < 10; k++ {
 				go short(k, &shorts)
@@ -112,7 +116,7 @@ func main() {
 		}
 		close(in)
 	}()
-	for v := 0; v < 400; v++ {
+	for v := 0; v < items; v++ {
 		<-out
 	}
 	done.Wait()
@@ -127,11 +131,13 @@ GOCACHE=$dir/built GO111MODULE=off go build -o program program.go 2>err || skip 
 strip -o stripped program
 
 by_goroutine() { # PROGRAM: its calls of those functions, as `lines` tells them
-	awk -v module="$1" '
+	awk -v module="$1:" '
 		NR == FNR { for (i = 1; i <= NF; i++) if ($i ~ /^main\.(short|leaf|bottom|spin|worker)$/) name[$1] = $i; next }
 		$1 !~ /^g/ { next }
-		$2 == "call" || $2 == "tail" { sub(module ":", "", $5) }
-		($2 == "call" || $2 == "tail") && $5 in name { print substr($1, 2), name[$5] }
+		$2 == "call" || $2 == "tail" {
+			at = index($5, module) == 1 ? substr($5, length(module) + 1) : $5
+			if (at in name) print substr($1, 2), name[at]
+		}
 		$2 == "enter" && $5 != "resumed" && $4 in name { print substr($1, 2), name[$4] }' functions lines | sort -s -n -k 1,1
 }
 said() { sort -s -n -k 1,1 out; }
@@ -224,7 +230,7 @@ strip -o nothing unknown
 "$PUGMARK" record -o rec -- ./unknown >out 2>err
 claim 'DWARF says where the number is' is "$(grep -c 'goroutines have no numbers' err)" 0
 tell_what_was_said 'by DWARF' unknown
-"$PUGMARK" record -o rec -- ./nothing >out 2>err
+"$PUGMARK" record -o rec -- ./nothing briefly >out 2>err
 claim 'an unknown version is said' is "$(grep -c 'goroutines have no numbers' err)" 1
 claim 'then no switch has a number' is "$("$PUGMARK" dump rec 2>err | grep -c ' goroutine ')" 0
 run 1 dump --by goroutine rec
