@@ -62,4 +62,46 @@ for what in 'values rec add' 'values rec --watch p->v' 'replay --values rec'; do
 		claim "$what: with $part % of it the error is said" grep -q 'annot allocate memory\|out of memory' err
 	done
 done
+
+# What the lines of a slice have computed is executed once more at the end.
+why="why rec add --time 29"
+# shellcheck disable=SC2086
+LD_PRELOAD=$PWD/denied.so "$PUGMARK" $why >all 2>err
+claim "$why: with memory values are there" is "$?, $(grep -c ' = 0x' all | sed 's/^[1-9][0-9]*$/some/')" '0, some'
+n=$(sed -n 's/^allocated //p' err)
+for part in 30 60 75 90 95 97 98 99; do
+	# shellcheck disable=SC2086
+	DENY=$((n * part / 100)) LD_PRELOAD=$PWD/denied.so "$PUGMARK" $why >got 2>err
+	claim "$why: with $part % of it all is there, or an error" test $? = 1 -o "$(diff all got | wc -l)" = 0
+done
+
+# gdb is told of what fails: to the end, a step back, a search back.
+packets() { # TEXT...
+	local text i sum
+	for text; do
+		sum=0
+		for ((i = 0; i < ${#text}; i++)); do
+			printf -v c %d "'${text:i:1}"
+			sum=$(((sum + c) % 256))
+		done
+		printf '+$%s#%02x' "$text" $sum
+	done
+	printf +
+}
+answers() { # of the moves
+	tr '$' '\n' | grep -aoE '^(T05|E)[^#]*'
+}
+packets 'Z0,1,1' c bs bc k >asked
+LD_PRELOAD=$PWD/denied.so "$PUGMARK" gdb --serve rec <asked 2>err | answers >all
+claim 'gdb: with memory it comes to the end, and back' \
+	is "$(tr '\n' ' ' <all)" 'T05replaylog:end;thread:1; T05thread:1; T05replaylog:begin;thread:1; '
+n=$(sed -n 's/^allocated //p' err)
+for part in 56 70 80 90 97; do
+	DENY=$((n * part / 100)) LD_PRELOAD=$PWD/denied.so "$PUGMARK" gdb --serve rec <asked 2>err | answers >got
+	sed 's/^E.*/E/' got >short
+	paste all short >both
+	claim "gdb: with $part % of it each move is as it was, or an error" \
+		is "$(awk '$1 != $2 && $2 != "E"' both | wc -l) $(wc -l <short)" '0 3'
+	claim "gdb: with $part % of it one is an error" grep -q '^E.memory is out' got
+done
 conclude

@@ -259,46 +259,74 @@ void why_lines_free(struct why_line *lines, size_t n)
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* What the instruction that was just executed has written: the first register, or its memory. */
-static char *written(struct why_run *w, const struct value_insn *insn, uint64_t address)
+static const char *doubt(uint8_t quality)
+{
+	return quality == VALUE_EXACT ? "" : quality == VALUE_ASSUMED ? "~" : "?";
+}
+
+/* What the instruction that was just executed has written: the first register, or its memory. 0 and
+ * a text or NULL, or -ENOMEM. */
+static int written(struct why_run *w, const struct value_insn *insn, uint64_t address, char **out)
 {
 	static const char names[16][4] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 					  "r8",	 "r9",	"r10", "r11", "r12", "r13", "r14", "r15"};
 	struct value_machine *m = value_run_machine(w->run);
-	char *text = NULL;
 	uint64_t word = 0;
 	uint8_t quality = VALUE_EXACT;
 	for (int i = 0; i < insn->n_access; i++) {
 		const struct value_access *a = &insn->access[i];
-		if (!a->write || !value_insn_result(insn, a))
+		if (!a->write || !value_insn_result(insn, a) || a->kind != VALUE_ACCESS_GPR)
 			continue;
-		if (a->kind == VALUE_ACCESS_GPR) {
-			quality = value_quality(m, (uint64_t)1 << a->reg);
-			word = value_machine_state(m)->gpr[a->reg];
-			if (asprintf(&text, "%s = 0x%" PRIx64 "%s", names[a->reg], word,
-				     quality ? quality == VALUE_ASSUMED ? "~" : "?" : "") < 0)
-				text = NULL;
-			return text;
-		}
+		quality = value_quality(m, (uint64_t)1 << a->reg);
+		word = value_machine_state(m)->gpr[a->reg];
+		return asprintf(out, "%s = 0x%" PRIx64 "%s", names[a->reg], word, doubt(quality)) <
+				       0
+			       ? -ENOMEM
+			       : 0;
 	}
 	for (int i = 0; i < insn->n_mem; i++) {
 		size_t len = insn->mem[i].len < 8 ? insn->mem[i].len : 8;
 		if (!insn->mem[i].write || insn->kind == VALUE_INSN_STRING)
 			continue;
-		if (value_memory_read(value_machine_memory(m), address, &word, len, &quality))
-			return NULL;
-		if (asprintf(&text, "[0x%" PRIx64 "] = 0x%" PRIx64 "%s", address, word,
-			     quality ? quality == VALUE_ASSUMED ? "~" : "?" : "") < 0)
-			text = NULL;
-		return text;
+		int err = value_memory_read(value_machine_memory(m), address, &word, len, &quality);
+		if (err)
+			return err == -ENOMEM ? err : 0;
+		return asprintf(out, "[0x%" PRIx64 "] = 0x%" PRIx64 "%s", address, word,
+				doubt(quality)) < 0
+			       ? -ENOMEM
+			       : 0;
 	}
-	return NULL;
+	return 0;
 }
 
-void why_lines_values(struct why_run *w, struct why_line *lines, size_t n)
+/* Executes up to the line's last instance, and that: 0 or -ENOMEM. */
+static int find_value(struct why_run *w, struct why_line *l)
+{
+	struct value_machine *m = value_run_machine(w->run);
+	enum value_replay_stop stop = value_run_seek(w->run, l->last);
+	if (stop == VALUE_REPLAY_NO_MEMORY)
+		return -ENOMEM;
+	if (stop != VALUE_REPLAY_LIMIT || value_run_count(w->run) != l->last ||
+	    value_machine_state(m)->rip != l->ip)
+		return 0;
+	const struct value_insn *insn = value_machine_insn(m, l->ip);
+	uint64_t address = 0;
+	for (int a = 0; insn && a < insn->n_mem; a++)
+		if (insn->mem[a].write)
+			address = value_place_address(&insn->mem[a], value_machine_state(m));
+	if (!insn) /* it was executed once */
+		return -ENOMEM;
+	stop = value_run_forward(w->run, l->last + 1, NULL);
+	if (stop == VALUE_REPLAY_NO_MEMORY)
+		return -ENOMEM;
+	return stop == VALUE_REPLAY_LIMIT ? written(w, insn, address, &l->value) : 0;
+}
+
+int why_lines_values(struct why_run *w, struct why_line *lines, size_t n)
 {
 	struct why_line **order = calloc(n + 1, sizeof(*order));
 	size_t k = 0;
+	int err = order ? 0 : -ENOMEM;
 	for (size_t i = 0; order && i < n; i++)
 		if (!lines[i].event)
 			order[k++] = &lines[i];
@@ -309,20 +337,8 @@ void why_lines_values(struct why_run *w, struct why_line *lines, size_t n)
 			order[j] = order[j - 1];
 			order[j - 1] = t;
 		}
-	for (size_t i = 0; i < k; i++) {
-		struct why_line *l = order[i];
-		struct value_machine *m = value_run_machine(w->run);
-		if (value_run_seek(w->run, l->last) != VALUE_REPLAY_LIMIT ||
-		    value_run_count(w->run) != l->last || value_machine_state(m)->rip != l->ip)
-			continue;
-		const struct value_insn *insn = value_machine_insn(m, l->ip);
-		uint64_t address = 0;
-		for (int a = 0; insn && a < insn->n_mem; a++)
-			if (insn->mem[a].write)
-				address =
-					value_place_address(&insn->mem[a], value_machine_state(m));
-		if (insn && value_run_forward(w->run, l->last + 1, NULL) == VALUE_REPLAY_LIMIT)
-			l->value = written(w, insn, address);
-	}
+	for (size_t i = 0; !err && i < k; i++)
+		err = find_value(w, order[i]);
 	free(order);
+	return err;
 }

@@ -49,8 +49,9 @@ const char *why_file_name(const struct why_line *line);
 bool why_line_is(const struct why_line *a, const struct why_line *b);
 /* What an event is called: "memcpy", "a system call", "outside". */
 const char *why_event_name(const struct why_line *line);
-/* Says of the first @n lines what their last instance has computed: executes the task again. */
-void why_lines_values(struct why_run *w, struct why_line *lines, size_t n);
+/* Says of the first @n lines what their last instance has computed: executes the task again.
+ * 0 or -ENOMEM. */
+int why_lines_values(struct why_run *w, struct why_line *lines, size_t n);
 void why_line_deinit(struct why_line *line);
 void why_lines_free(struct why_line *lines, size_t n);
 

@@ -27,16 +27,18 @@ int why_print(const struct why_options *o, struct pugmark_diag *diag)
 {
 	struct why_run w;
 	struct why_slice s = {0};
+	uint64_t executed = 0;
 	int err = why_run_init(&w, o, diag);
 	if (!err) {
 		err = why_slice_compute(&w, &s, o, diag);
+		executed = err ? 0 : dep_build_trace(w.build)->count;
+		if (!err)
+			err = why_lines_values(&w, s.lines, s.n < o->limit ? s.n : o->limit);
 		if (err == -ENOMEM)
 			pugmark_diag_set(diag, err, o->dir, PUGMARK_NO_OFFSET, "%s",
 					 strerror(-err));
 	}
 	if (!err) {
-		uint64_t executed = dep_build_trace(w.build)->count;
-		why_lines_values(&w, s.lines, s.n < o->limit ? s.n : o->limit);
 		static void (*const printers[])(const struct why_run *, const struct why_slice *,
 						const struct why_options *,
 						uint64_t) = {[WHY_TEXT] = why_print_text,

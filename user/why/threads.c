@@ -214,9 +214,9 @@ static int finish(struct follow *f, struct why_run *own)
 		t->fold.trace = dep_build_trace(own->build);
 		fold_finish(&t->fold);
 		if (t->fold.no_memory ||
-		    why_lines(own, &t->fold, f->o->instructions, f->o->forward, &t->lines, &t->n))
+		    why_lines(own, &t->fold, f->o->instructions, f->o->forward, &t->lines, &t->n) ||
+		    why_lines_values(own, t->lines, t->n < f->o->limit ? t->n : f->o->limit))
 			return -ENOMEM;
-		why_lines_values(own, t->lines, t->n < f->o->limit ? t->n : f->o->limit);
 	}
 	return 0;
 }

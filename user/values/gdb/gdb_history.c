@@ -187,9 +187,10 @@ static enum value_replay_stop execute(struct gdb_history *h, uint64_t until)
 	return value_run_forward(h->run, until, wants_trace(h) ? &h->trace : NULL);
 }
 
-/* Executes from where the run is to @to, or to the end; @last: the last hit, else the first. True:
- * it may go on from there. */
-static bool scan(struct gdb_history *h, struct gdb_search *s, uint64_t to, bool *found)
+/* Executes from where the run is to @to, or to the end; of a search back the last hit counts, else
+ * the first. Returns why it stopped: LIMIT and TRACE_FULL, it may go on from there. */
+static enum value_replay_stop scan(struct gdb_history *h, struct gdb_search *s, uint64_t to,
+				   bool *found)
 {
 	for (;;) {
 		uint64_t count = value_run_count(h->run);
@@ -199,7 +200,7 @@ static bool scan(struct gdb_history *h, struct gdb_search *s, uint64_t to, bool 
 		*found |= search(h, count, s->from, !s->back, &s->hit);
 		bool on = stop == VALUE_REPLAY_TRACE_FULL || stop == VALUE_REPLAY_LIMIT;
 		if ((*found && !s->back) || !on || value_run_count(h->run) >= to)
-			return on;
+			return stop;
 	}
 }
 
@@ -212,9 +213,31 @@ static void note_moment(const struct gdb_history *h, struct gdb_search *s)
 	}
 }
 
+static bool seek(struct gdb_history *h, uint64_t count)
+{
+	return value_run_seek(h->run, count) != VALUE_REPLAY_NO_MEMORY &&
+	       value_run_count(h->run) == count;
+}
+
+static struct gdb_hit failed(const struct gdb_history *h)
+{
+	return (struct gdb_hit){.why = GDB_HIT_FAILED, .count = value_run_count(h->run)};
+}
+
+static void end_failed(struct gdb_history *h, struct gdb_search *s)
+{
+	s->hit = failed(h);
+	s->at = s->hit.count;
+	s->over = true;
+	note_moment(h, s);
+}
+
 static void end_at(struct gdb_history *h, struct gdb_search *s)
 {
-	value_run_seek(h->run, s->hit.count);
+	if (!seek(h, s->hit.count)) {
+		end_failed(h, s);
+		return;
+	}
 	s->at = s->hit.count;
 	s->over = true;
 	note_moment(h, s);
@@ -230,8 +253,14 @@ void gdb_search_begin(struct gdb_history *h, struct gdb_search *s, bool back, bo
 static void go_forward(struct gdb_history *h, struct gdb_search *s)
 {
 	bool found = false;
-	value_run_seek(h->run, s->at);
-	bool on = scan(h, s, s->at + CHUNK, &found);
+	enum value_replay_stop stop = VALUE_REPLAY_NO_MEMORY;
+	if (seek(h, s->at))
+		stop = scan(h, s, s->at + CHUNK, &found);
+	if (stop == VALUE_REPLAY_NO_MEMORY) {
+		end_failed(h, s);
+		return;
+	}
+	bool on = stop == VALUE_REPLAY_TRACE_FULL || stop == VALUE_REPLAY_LIMIT;
 	s->at = value_run_count(h->run);
 	if (!found && !on)
 		s->hit = (struct gdb_hit){.why = GDB_HIT_END, .count = s->at};
@@ -251,12 +280,14 @@ static void go_back(struct gdb_history *h, struct gdb_search *s)
 	uint64_t near = s->at > NEAR ? s->at - NEAR : 0;
 	uint64_t begin = s->near_done || snapshot > near ? snapshot : near;
 	s->near_done = true;
-	if (s->at && value_run_seek(h->run, begin) == VALUE_REPLAY_LIMIT) {
+	if (s->at) {
+		bool there = seek(h, begin);
 		note_moment(h, s);
-		scan(h, s, s->at, &found);
+		if (!there || scan(h, s, s->at, &found) == VALUE_REPLAY_NO_MEMORY) {
+			end_failed(h, s);
+			return;
+		}
 		s->at = begin;
-	} else {
-		s->at = 0;
 	}
 	if (!found && !s->at)
 		s->hit = (struct gdb_hit){.why = GDB_HIT_BEGIN};
@@ -285,7 +316,10 @@ static bool execute_one(struct gdb_history *h, uint64_t now, bool forward,
 void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit)
 {
 	enum value_replay_stop stop;
-	if (execute_one(h, value_run_count(h->run), true, &stop, hit))
+	bool found = execute_one(h, value_run_count(h->run), true, &stop, hit);
+	if (stop == VALUE_REPLAY_NO_MEMORY)
+		*hit = failed(h);
+	if (found || stop == VALUE_REPLAY_NO_MEMORY)
 		return;
 	hit->why = stop == VALUE_REPLAY_LIMIT ? GDB_HIT_STEP : GDB_HIT_END;
 	hit->count = value_run_count(h->run);
@@ -294,12 +328,15 @@ void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit)
 void gdb_history_step_back(struct gdb_history *h, struct gdb_hit *hit)
 {
 	uint64_t now = value_run_count(h->run);
-	enum value_replay_stop stop;
+	enum value_replay_stop stop = VALUE_REPLAY_NO_MEMORY;
 	*hit = (struct gdb_hit){.why = now ? GDB_HIT_STEP : GDB_HIT_BEGIN};
 	if (!now)
 		return;
-	value_run_seek(h->run, now - 1);
-	execute_one(h, now - 1, false, &stop, hit);
-	value_run_seek(h->run, now - 1);
+	if (seek(h, now - 1))
+		execute_one(h, now - 1, false, &stop, hit);
+	if (stop == VALUE_REPLAY_NO_MEMORY || !seek(h, now - 1)) {
+		*hit = failed(h);
+		return;
+	}
 	hit->count = now - 1;
 }

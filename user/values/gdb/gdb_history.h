@@ -10,8 +10,9 @@ enum gdb_hit_kind {
 	GDB_HIT_STEP, /* one instruction */
 	GDB_HIT_BREAK,
 	GDB_HIT_WATCH,
-	GDB_HIT_BEGIN, /* of what was recorded */
-	GDB_HIT_END,   /* or of what could be replayed */
+	GDB_HIT_BEGIN,	/* of what was recorded */
+	GDB_HIT_END,	/* or of what could be replayed */
+	GDB_HIT_FAILED, /* memory is out, or no replay leads there: the run is anywhere */
 };
 
 struct gdb_hit {
@@ -60,7 +61,8 @@ struct gdb_search {
 	uint64_t begins, ends;
 	bool near_done, over;
 	uint64_t waits;	    /* 0, or until when the thread waits in the call that comes next */
-	struct gdb_hit hit; /* if it is over; GDB_HIT_BEGIN and _END: nothing was found */
+	struct gdb_hit hit; /* if it is over; GDB_HIT_BEGIN and _END: nothing was found; _FAILED:
+			     * it could not go on */
 };
 
 /* Begins where the run is; a breakpoint that is hit there counts if @here. */

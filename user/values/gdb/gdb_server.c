@@ -77,8 +77,13 @@ static void put_memory(struct server *s)
 
 static void put_registers(struct server *s)
 {
+	s->threads->failed = false;
 	struct value_run *run = gdb_threads_run(s->threads, s->shown);
 
+	if (s->threads->failed) {
+		put(s, "E0c");
+		return;
+	}
 	gdb_state_put_registers(&s->packets, run);
 	gdb_notes_registers(&s->notes, run);
 }
@@ -137,6 +142,10 @@ static void put_alive(struct server *s)
 static void put_stop(struct server *s, const struct gdb_hit *hit)
 {
 	static const char *const watches[] = {"watch", "rwatch", "awatch"};
+	if (hit->why == GDB_HIT_FAILED) {
+		put(s, "E.memory is out, or no replay leads there");
+		return;
+	}
 	put(s, "T05");
 	if (hit->why == GDB_HIT_WATCH)
 		put(s, "%s:%" PRIx64 ";", watches[hit->kind - 2], hit->addr);

@@ -154,25 +154,33 @@ bool gdb_threads_is_there(const struct gdb_threads *t, const struct gdb_thread *
 	return thread == moved || (thread->begin <= now.to && thread->end >= now.from);
 }
 
-/* The thread's run where it stands at the moment @now; NULL: it has none. */
-static struct value_run *run_at(struct gdb_threads *t, struct gdb_thread *thread, struct moment now)
+/* False: memory is out. A thread that has no start has no run. */
+static bool make_run(struct gdb_threads *t, struct gdb_thread *thread)
 {
 	struct pugmark_diag diag;
-	if (!thread->tried) {
-		thread->tried = true;
-		if (value_run_new(t->replay, thread->task, &thread->run, &diag))
-			thread->run = NULL;
-	}
+	int err = thread->tried ? 0 : value_run_new(t->replay, thread->task, &thread->run, &diag);
+	thread->tried = err != -ENOMEM;
+	if (err)
+		thread->run = NULL;
+	return err != -ENOMEM;
+}
+
+/* The thread's run where it stands at the moment @now; NULL: it has none, or t->failed. */
+static struct value_run *run_at(struct gdb_threads *t, struct gdb_thread *thread, struct moment now)
+{
+	bool fine = make_run(t, thread);
 	struct value_run *run = thread->run;
-	if (!run)
-		return NULL;
-	if (value_run_count(run) != thread->stands)
-		value_run_seek(run, thread->stands);
-	struct moment own = moment_of(run);
-	if (own.to < now.from || own.from > now.to)
-		value_run_seek_moment(run, now.from, now.to, own.from > now.to);
-	thread->stands = value_run_count(run);
-	return run;
+	if (fine && run && value_run_count(run) != thread->stands)
+		fine = value_run_seek(run, thread->stands) != VALUE_REPLAY_NO_MEMORY;
+	if (fine && run) {
+		struct moment own = moment_of(run);
+		if (own.to < now.from || own.from > now.to)
+			fine = value_run_seek_moment(run, now.from, now.to, own.from > now.to) !=
+			       VALUE_REPLAY_NO_MEMORY;
+		thread->stands = value_run_count(run);
+	}
+	t->failed |= !fine;
+	return fine ? run : NULL;
 }
 
 struct value_run *gdb_threads_run(struct gdb_threads *t, struct gdb_thread *thread)
@@ -237,11 +245,14 @@ static size_t furthest(const struct gdb_threads *t, const struct gdb_search *s, 
 }
 
 /* All searches go on together, the one that is least far first, until none of them can find
- * anything nearer than what was found. */
+ * anything nearer than what was found, or one fails. */
 static size_t search_all(struct gdb_threads *t, struct gdb_search *s, size_t named)
 {
-	for (;;) {
-		size_t found = nearest(t, s, named, false), next = nearest(t, s, named, true);
+	for (size_t next = named;;) {
+		if (s[next].hit.why == GDB_HIT_FAILED)
+			return next;
+		size_t found = nearest(t, s, named, false);
+		next = nearest(t, s, named, true);
 		if (next == NOWHERE)
 			return found != NOWHERE ? found : furthest(t, s, named);
 		if (found != NOWHERE && !is_nearer(&s[next], &s[found]) &&
@@ -289,6 +300,8 @@ static void move_all(struct gdb_threads *t, struct gdb_thread *thread, enum gdb_
 		gdb_search_begin(&t->history, &s[named], back, thread->stands != thread->told);
 	if (!alone && others_matter(t, move, before, &s[named]))
 		begin_others(t, s, named, before);
+	if (t->failed)
+		s[named].hit.why = GDB_HIT_FAILED;
 	t->moved = search_all(t, s, named);
 	struct gdb_thread *moved = &t->at[t->moved];
 	moved->stands = moved->told = s[t->moved].at;
@@ -300,7 +313,9 @@ void gdb_threads_move(struct gdb_threads *t, struct gdb_thread *thread, enum gdb
 	bool back = move == GDB_BACK || move == GDB_STEP_BACK;
 	struct gdb_search *s = calloc(t->n, sizeof(*s));
 	*hit = (struct gdb_hit){.why = back ? GDB_HIT_BEGIN : GDB_HIT_END};
+	t->failed = false;
 	if (!s || !gdb_threads_run(t, thread)) {
+		hit->why = !s || t->failed ? GDB_HIT_FAILED : hit->why;
 		free(s);
 		return;
 	}

@@ -26,6 +26,7 @@ struct gdb_threads {
 	struct gdb_thread *at;
 	size_t n;
 	size_t moved; /* the one that has moved last: the moment is its own */
+	bool failed;  /* a thread could not be taken to that moment; whoever asks begins anew */
 	struct gdb_history history;
 };
 
@@ -39,7 +40,8 @@ void gdb_threads_deinit(struct gdb_threads *t);
 struct gdb_thread *gdb_threads_find(struct gdb_threads *t, uint32_t task);
 /* Whether it has begun at this moment, and has not ended. */
 bool gdb_threads_is_there(const struct gdb_threads *t, const struct gdb_thread *thread);
-/* Its run, where it stands at this moment; NULL: nothing of it can be replayed. */
+/* Its run, where it stands at this moment; NULL: nothing of it can be replayed, or, where t->failed
+ * is set, memory is out. */
 struct value_run *gdb_threads_run(struct gdb_threads *t, struct gdb_thread *thread);
 /* Moves @thread, and unless @alone all others with it. Which of them has stopped, at the new
  * moment, is t->moved then, and why in @hit. */
