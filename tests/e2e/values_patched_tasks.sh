@@ -3,8 +3,8 @@
 # values_patched_tasks.sh: with --carrier patch each thread notes its system calls where no other one
 # writes. Programs for which that does not hold by itself: two tasks with one thread pointer, made by
 # clone() through another function; one that is made by clone() while another thread makes calls; handlers
-# that are left by siglongjmp(), so that what their signal has found half noted never gets whole; a handler on
-# a stack of its own. What is told of them is what they print, what is not marked is exact, and they end as ever.
+# that are left by siglongjmp(), so that what their signal has found half noted never gets whole; one that steps
+# itself, so that a handler interrupts each instruction; a handler on a stack of its own. What is told of them is what they print, what is not marked is exact, and they end as ever.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -150,8 +150,53 @@ int main(void)
 	return 6;
 }
 C
+cat >stepped.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include "note.h"
+#define TRAP_FLAG "0x100"
+enum { TIMES = 20, STEPS = 60000 };
+static volatile int steps;
+static void handle(int sig)
+{
+	if (++steps > STEPS) {
+		note(9, steps);
+		_exit(9); /* it comes to no end */
+	}
+}
+/* What a compiler keeps below the stack pointer stays as it is. */
+static inline void step(void)
+{
+	__asm__ volatile("sub $128, %%rsp; pushfq; orq $" TRAP_FLAG ", (%%rsp); popfq; lea 128(%%rsp), %%rsp" ::: "memory", "cc");
+}
+static inline void walk(void)
+{
+	__asm__ volatile("sub $128, %%rsp; pushfq; andq $~" TRAP_FLAG ", (%%rsp); popfq; lea 128(%%rsp), %%rsp" ::: "memory", "cc");
+}
+int main(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long sum = 0;
+	signal(SIGTRAP, handle);
+	for (int i = 0; i < TIMES; i++) {
+		char bytes[64] = "";
+		step();
+		long got = pread(fd, bytes, 1 + i, i * 97);
+		long id = getppid();
+		long advised = madvise(pages, 8192, MADV_DONTNEED);
+		walk();
+		for (int k = 0; k < i; k++)
+			sum = sum * 31 + bytes[k];
+		note(1, sum + got + id + advised);
+	}
+	return steps > TIMES ? 7 : 1;
+}
+C
 cc=${CC:-cc}
-$cc -O1 -shared -fPIC -o libbegin.so begin.c && $cc -O1 -g -w -pthread -o beside beside.c && $cc -O1 -g -w -o left left.c &&
+$cc -O1 -shared -fPIC -o libbegin.so begin.c && $cc -O1 -g -w -pthread -o beside beside.c && $cc -O1 -g -w -o left left.c && $cc -O1 -g -w -o stepped stepped.c &&
 	$cc -O1 -g -w -o pointer pointer.c -L. -lbegin -Wl,-rpath,"$PWD" || skip 'no compiler'
 
 trace() { # PROGRAM STATUS
@@ -171,6 +216,7 @@ claim 'pointer: what both have noted is lost, which is a gap' \
 claim 'pointer: it is said that probes see what comes behind' grep -q 'of 1 thread were seen by probes' err
 trace beside 5
 claim 'beside: all is told' is "$(comm -12 told printed.notes | wc -l)" 150
+trace stepped 7
 trace left 6
 claim 'left: all is exact, whatever was never noted to its end' is "$(comm -12 sure printed.notes | wc -l)" 152
 
