@@ -24,7 +24,7 @@ static __always_inline bool lane_read(struct call_lane *lane)
 }
 
 enum lane_news {
-	LANE_TOLD = 1,	 /* that of which the last note is follows */
+	LANE_TOLD = 1,	 /* the call of the last note is told by the record that follows */
 	LANE_SHARED = 2, /* another task may write there from now on */
 };
 

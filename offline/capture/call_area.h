@@ -40,8 +40,9 @@
 #define CALL_BYTES 0x1000000
 #define CALL_BYTES_FULL 0xc00000 /* the rest is for a handler's calls, as it is of notes */
 #define CALL_RANGE_MOST 0x40000	 /* and so much lies behind the ring of bytes */
-/* Of each lane, how much is kept for children: places of 64 bytes, which are taken in turn by what
- * handlers call; in the last word of the first one, the next. */
+/* What is kept for children has 16 places of 64 bytes for each lane. A call takes the next place
+ * while it is noted, and a handler's call that interrupts it the one behind that. How many bytes of
+ * places are taken stands in the last word of the first one. */
 #define CALL_KEPT_SHIFT 10
 #define CALL_KEPT_BYTES (1 << CALL_KEPT_SHIFT)
 #define CALL_KEPT_NEXT 56
@@ -117,15 +118,23 @@ struct call_jump {
 
 enum call_kind_flags { CALL_WRITES_STRING = 1 };
 
-/* Where in the code that stubs share things stand. From `post` on a call is over: rcx leads to
- * its stub, eax is the result and r11 the flags; these are 32 bits higher from `shifted` on, and
- * the result stands below from `joined` on. From `packed` on rcx is as a note has it. From `keeps`
- * to `restored` r10 is where the registers are kept: rcx, rdi, rsi, rdx, r10, r8, r9. From
- * `reserved` on there is a note, from `saved` on r11 is its address and it has all registers, which
- * are as they were from `restored` on; from `told` on it is whole, and rcx as above; from
- * `unpacked` on other registers are as they will be, and at `back` rcx is where it goes. From
- * `full` on rcx is as a note has it. At `sigreturn` what rt_sigreturn()'s site leads to begins.
- * What lies before `post` no call comes by. */
+/* Offsets in the code that stubs share, in ascending order, and what is so from there on:
+ *
+ *   post       a call is over: rcx leads to its stub, eax is the result, r11 has the flags
+ *   shifted    the flags are 32 bits higher in r11,
+ *   joined     and the result stands below them
+ *   packed     rcx is struct call_note's `packed`
+ *   keeps      r10 is the place for children that has rcx, rdi, rsi, rdx, r10, r8 and r9
+ *   reserved   the lane has a note for the call
+ *   saved      r11 is its address, and it has all registers
+ *   restored   all registers but rax, rcx and r11 are as they were behind the call
+ *   told       the note is whole, and rcx is `packed` once more
+ *   unpacked   rcx is the offset of the stub's CALL_FAST_OVER, all others are as they will be
+ *   back       rcx is where the stub goes on, and the next instruction goes there
+ *   full       the lane has no room for a note; rcx is `packed`
+ *   sigreturn  begin of what the site of rt_sigreturn() leads to
+ *
+ * No call passes by what lies before `post`. */
 struct call_zones {
 	__u32 post, shifted, joined, packed, keeps, reserved, saved, restored, told, unpacked, back,
 		full, sigreturn;

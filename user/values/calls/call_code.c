@@ -292,8 +292,9 @@ asm(".pushsection .rodata.call_code, \"a\", @progbits\n"
     "	mov %rdx, 8(%rax)\n"
     ".Lcall_return:\n"
     "	jmp *.Lcall_restore(%rip)\n"
-    /* In a child without lanes, whose parent was found amid the use of one. Before the call it goes
-       the slow way, which `miss` begins, and behind it to where the call is told. */
+    /* A handler returns in a child, which has no lanes, to where its parent was amid the use of
+       one. If the call was not made by then, it is made the slow way (`miss`). If it was, the child
+       goes on behind the note (`untold`). */
     ".Lcall_child:\n"
     "	mov %rcx, %rdx\n"
     "	sub .Lcall_base(%rip), %rcx\n"

@@ -16,16 +16,22 @@ extern const uint8_t call_stub[];
 
 /* Where in call_code things stand. */
 extern const struct call_code_places {
-	/* Words that the area fills in: its own address; that of what is CALL_LEAVE of a stub at
-	 * offset 0 of the area where CALL_FAST_OVER is; of the rows of kinds, less those of the
-	 * bytes before the stubs; of the lanes, the shared page, the local page; of the slow part
-	 * of rt_sigreturn()'s stub; how many bytes of stubs there are; of the slots of clocks
-	 * (clock_area.h), 0: none; the process of the recorder; of the index of frames; of what
-	 * the pointer led to that now leads to `find`, and its own, 0: there is none; of what is
-	 * kept for children. Behind them
-	 * all is `words`, and `find` is what is called in the place of _dl_find_object(). */
-	uint32_t base, leave, kinds, lanes, shared, local, restore, stub_bytes, clocks, recorder,
-		frames, find_next, find_at, kept, words, find;
+	/* Words that are filled in for a process: addresses, where nothing else is said. */
+	uint32_t base;	/* of the area */
+	uint32_t leave; /* what is added to the offset of a stub's CALL_FAST_OVER, as `packed`
+			   has it: the sum is the address of its CALL_LEAVE */
+	uint32_t kinds; /* of the row of kinds that a stub at offset 0 of the area would have */
+	uint32_t lanes, shared, local;
+	uint32_t restore;    /* of the slow part of rt_sigreturn()'s stub */
+	uint32_t stub_bytes; /* no address: where in the area the stubs end */
+	uint32_t clocks;     /* of the slots of clocks (clock_area.h); 0: none */
+	uint32_t recorder;   /* no address: its process */
+	uint32_t frames;     /* of the index of frames */
+	uint32_t find_next;  /* what `find_at` had; what is not of this area is asked there */
+	uint32_t find_at;    /* of the pointer by which unwinders ask, now for `find`; 0: none */
+	uint32_t kept;	     /* of what is kept for children */
+	uint32_t words; /* where the words end: code from here on is the same in each process */
+	uint32_t find;	/* what is called in the place of _dl_find_object() */
 	struct call_zones zones;
 	/* In a stub: 8 bytes of what rcx is behind the call, 4 of the jump there. Displacements,
 	 * counted from what follows them: of the word with the address of the lanes; of the local

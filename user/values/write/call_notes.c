@@ -220,7 +220,7 @@ enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, ui
 	struct lane *l = &notes->lanes[lane];
 	uint64_t lost = 0;
 
-	/* What was looked at before is at most a ring behind what was taken since. */
+	/* Where notes behind @until were taken already, which are a ring at most, there is none. */
 	while (l->next - until > CALL_NOTES) {
 		struct call_note *note = note_of(notes, lane, l->next);
 		bool elsewhere = told == 2 && l->next + 1 == until;

@@ -71,11 +71,11 @@ void capture_lanes_take_note(const struct capture_lanes *lanes, struct capture_t
 		call_notes_claim(lanes->notes, l->lane, l->owner);
 	bool same = call_notes_task(lanes->notes, l->lane, &task, &pid) && task == t->task;
 	call_notes_bind(lanes->notes, l->lane, t->task, l->pid);
-	/* One of them may be its, whoever has the lane. */
+	/* A note that nobody vouches for may be of this task, whoever the lane is of by now. */
 	if (call_notes_doubts(lanes->notes, l->lane, t->lane_head, l->head))
 		capture_tasks_add_lost(all, t, 1, 0, t->last_ns);
 	t->lane_head = l->head;
-	/* What stands there of another task, or was told by the kernel until now, is not its. */
+	/* Clocks: what stands there until now is another task's, or was told by the kernel. */
 	if (!same)
 		t->clock_next = l->clocks;
 	else
