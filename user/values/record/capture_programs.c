@@ -372,6 +372,16 @@ int capture_programs_end(struct capture_programs *p)
 	return probes_iterate(p->skel->links.end_values);
 }
 
+int task_number_of(const struct task_number *tasks, uint32_t n, pid_t tid, uint32_t *out)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if ((pid_t)tasks[i].tid == tid) {
+			*out = tasks[i].task;
+			return 0;
+		}
+	return -ESRCH;
+}
+
 int capture_programs_tasks(const struct capture_programs *p, struct task_number **out, uint32_t *n)
 {
 	enum { ROOM = 1 << 16 };

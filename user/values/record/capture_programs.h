@@ -33,6 +33,8 @@ int capture_programs_end(struct capture_programs *programs);
 /* The threads that are recorded now, those of children too. The caller frees *@out. 0 or -errno. */
 int capture_programs_tasks(const struct capture_programs *programs, struct task_number **out,
 			   uint32_t *n);
+/* The number of the task of @tasks whose thread is @tid. 0, or -ESRCH: it is not recorded. */
+int task_number_of(const struct task_number *tasks, uint32_t n, pid_t tid, uint32_t *out);
 /* Takes probes away that were hit often and tell what follows from executing libraries again: at
  * functions that were never entered from outside, and at calls out; but not of what may read a
  * clock, unless the process @has_no_vdso, or notes itself what that tells. Takes tens of

@@ -6,10 +6,9 @@
 #include "user/kernel/ring.h"
 #include "user/proc/living_thread.h"
 #include "user/proc/memory_sharing.h"
-#include "user/values/calls/call_threads.h"
+#include "user/values/record/capture_calls.h"
 #include "user/values/record/capture_programs.h"
 #include "user/values/write/capture_writer.h"
-#include "user/values/stop/call_removal.h"
 #include "user/values/stop/clock_removal.h"
 #include "user/values/record/drain_priority.h"
 #include "user/values/stop/freeze.h"
@@ -49,11 +48,7 @@ struct capturing {
 	bool runs;
 	atomic_bool has_no_vdso; /* the process, or it notes itself what that tells */
 	struct clock_calls clocks;
-	struct call_patches *calls; /* NULL: the kernel's hooks see system calls */
-	pid_t pid;		    /* whose these are */
-	struct call_waiting *waiting;
-	uint32_t n_waiting;
-	char why_hooks[160];		 /* of why that is so, if something else was asked for */
+	struct capture_calls calls;
 	struct one_processor *processor; /* NULL: threads run where they like */
 	atomic_bool thinned;		 /* places are watched no longer */
 	atomic_bool ends;
@@ -82,6 +77,7 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 			.redaction = {options->redact, options->n_redact},
 		};
 		err = capture_programs_load(options, spans, tasks_fd, &c->programs, diag);
+		c->calls = (struct capture_calls){.stubs = options->stubs, .programs = c->programs};
 	}
 	if (!err)
 		err = capture_programs_attach(c->programs, options->captures, options->modules,
@@ -173,6 +169,7 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 
 	if (err)
 		return err;
+	c->calls.writer = c->writer;
 	capture_writer_redact(c->writer, &c->start.redaction);
 	c->image = start_image_new(&c->start, c->writer);
 	c->ring = ring_open(capture_programs_ring_fd(c->programs), capture_writer_ring, c->writer);
@@ -240,17 +237,6 @@ int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 	return entry_stop_begin(pid, diag);
 }
 
-/* The number of the task whose thread is @tid. -ESRCH: it is not recorded. */
-static int task_number(const struct task_number *tasks, uint32_t n, pid_t tid, uint32_t *out)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if ((pid_t)tasks[i].tid == tid) {
-			*out = tasks[i].task;
-			return 0;
-		}
-	return -ESRCH;
-}
-
 /* The starts of the stopped threads @tids. */
 static int write_starts(struct capturing *c, const pid_t *tids, uint32_t n,
 			struct pugmark_diag *diag)
@@ -267,7 +253,7 @@ static int write_starts(struct capturing *c, const pid_t *tids, uint32_t n,
 		uint32_t task = 0;
 
 		err = start_image_registers(c->image, tids[i], &start, diag);
-		if (!err && (err = task_number(tasks, n_tasks, tids[i], &task)))
+		if (!err && (err = task_number_of(tasks, n_tasks, tids[i], &task)))
 			pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 					 "thread %d is not recorded", tids[i]);
 		if (err)
@@ -288,81 +274,6 @@ static void note_clocks(struct capturing *c, pid_t pid, const struct frozen *fro
 	capture_writer_clocks(c->writer, &c->clocks);
 	capture_programs_clocks(c->programs, c->clocks.area);
 	c->has_no_vdso = true;
-}
-
-/* Gives what the process makes its calls by to the thread of each task. */
-static int bind_lanes(struct capturing *c, pid_t pid, const pid_t *tids, uint32_t n)
-{
-	struct task_number *tasks = NULL;
-	uint32_t n_tasks = 0, task;
-	int err = capture_programs_tasks(c->programs, &tasks, &n_tasks);
-
-	for (uint32_t i = 0; !err && i < n; i++) {
-		uint64_t owner = call_threads_pointer(tids[i]);
-
-		if (owner && !task_number(tasks, n_tasks, tids[i], &task))
-			capture_writer_bind(c->writer, owner, task, pid);
-	}
-	free(tasks);
-	return err;
-}
-
-static int place_calls(struct capturing *c, struct call_patches *calls, pid_t pid,
-		       const pid_t *tids, uint32_t n, const char **why)
-{
-	const uint64_t clocks = c->clocks.area ? c->clocks.area + CLOCK_SLOTS : 0;
-	int err = call_patches_give(calls, pid, tids, n, clocks, why);
-
-	if (err)
-		return err;
-	*why = "its memory cannot be shared";
-	err = capture_writer_calls(c->writer, calls);
-	if (!err)
-		err = bind_lanes(c, pid, tids, n);
-	if (!err) {
-		*why = "this kernel places no probes in such memory";
-		err = capture_programs_calls(c->programs, calls);
-	}
-	if (!err)
-		err = call_patches_arm(calls, pid, CALL_ARMED);
-	if (!err)
-		err = call_patches_place(calls, pid, tids, n, why);
-	else
-		call_patches_take_back(calls, pid, tids);
-	if (err) {
-		capture_programs_no_calls(c->programs);
-		capture_writer_calls(c->writer, NULL);
-		return err;
-	}
-	c->pid = pid;
-	return 0;
-}
-
-/* What is to be patched, before the process is stopped for it. */
-static void find_calls(struct capturing *c, pid_t pid)
-{
-	const char *why;
-
-	if (c->options->stubs && call_patches_find(pid, &c->calls, &why))
-		snprintf(c->why_hooks, sizeof(c->why_hooks), "%s", why);
-}
-
-/* Where the process cannot note its system calls itself, the kernel's hooks see them. */
-static int see_calls(struct capturing *c, pid_t pid, const pid_t *tids, uint32_t n,
-		     struct pugmark_diag *diag)
-{
-	const char *why = "";
-
-	if (!c->options->stubs || (c->calls && !place_calls(c, c->calls, pid, tids, n, &why)))
-		return 0;
-	if (c->calls)
-		snprintf(c->why_hooks, sizeof(c->why_hooks), "%s", why);
-	call_patches_free(c->calls);
-	c->calls = NULL;
-	int err = capture_programs_hooks(c->programs);
-	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-				      "attaching to system calls: %s", strerror(-err))
-		   : 0;
 }
 
 static int share_processor(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
@@ -396,7 +307,8 @@ static int attach_frozen(void *ctx, const struct frozen *frozen)
 	if (!err)
 		note_clocks(c, a->seen, frozen);
 	if (!err)
-		err = see_calls(c, a->seen, frozen->tids, frozen->n, a->diag);
+		err = capture_calls_begin(&c->calls, &c->clocks, a->seen, frozen->tids, frozen->n,
+					  a->diag);
 	if (!err)
 		err = share_processor(c, a->pid, a->diag);
 	if (!err)
@@ -412,7 +324,7 @@ static int attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns, struct p
 
 	if (err)
 		return err;
-	find_calls(c, living_thread(pid));
+	capture_calls_find(&c->calls, living_thread(pid));
 	uint64_t before_ns = now_ns();
 	err = freeze(pid, attach_frozen, &a, diag);
 	*stopped_ns = now_ns() - before_ns;
@@ -458,11 +370,10 @@ static int begin_frozen(void *ctx, const struct frozen *others)
 	}
 	if (err || a->alone)
 		return err;
-	snprintf(c->why_hooks, sizeof(c->why_hooks),
-		 "its libraries had begun threads before its entry point");
+	capture_calls_by_hooks(&c->calls, "its libraries had begun threads before its entry point");
 	err = write_starts(c, others->tids, others->n, a->diag);
 	if (!err)
-		err = see_calls(c, a->pid, NULL, 0, a->diag);
+		err = capture_calls_begin(&c->calls, &c->clocks, a->pid, NULL, 0, a->diag);
 	return err ? err : let_begin(c, a->pid, a->diag);
 }
 
@@ -480,8 +391,8 @@ static int begin(struct capturing *c, pid_t pid, const struct entry_patience *pa
 	if (!err)
 		err = freeze_others(pid, begin_frozen, &a, diag);
 	if (!err && a.alone) {
-		find_calls(c, pid);
-		err = see_calls(c, pid, &pid, 1, diag);
+		capture_calls_find(&c->calls, pid);
+		err = capture_calls_begin(&c->calls, &c->clocks, pid, &pid, 1, diag);
 		err = err ? err : let_begin(c, pid, diag);
 	}
 	if (!err)
@@ -519,35 +430,6 @@ static void give_back(struct capturing *c, FILE *out)
 			"system call filter guards or a debugger holds, which have one memory, or "
 			"which could not be looked at; ",
 			left, left == 1 ? "" : "es");
-}
-
-/* Of a thread that sleeps in a call that it notes itself nothing else tells that it does. */
-static void write_waiting(struct capturing *c)
-{
-	struct task_number *tasks = NULL;
-	uint32_t n = 0, task;
-
-	if (!c->n_waiting || capture_programs_tasks(c->programs, &tasks, &n))
-		return;
-	for (uint32_t i = 0; i < c->n_waiting; i++)
-		if (!task_number(tasks, n, c->waiting[i].tid, &task))
-			capture_writer_waits(c->writer, task, &c->waiting[i].regs);
-	free(tasks);
-}
-
-/* Calls are made as before. */
-static void end_calls(struct capturing *c, FILE *out)
-{
-	if (!c->calls)
-		return;
-	unsigned left = call_removal(c->calls, c->pid, &c->waiting, &c->n_waiting);
-	if (left && out)
-		fprintf(out,
-			"what system calls were made by stays in %u process%s, which a thread "
-			"stands in, a system call filter guards or a debugger holds, which have "
-			"one memory, or which could not be looked at; ",
-			left, left == 1 ? "" : "es");
-	capture_programs_no_calls(c->programs);
 }
 
 /* Of the texts in @text nothing follows the last one; NULL where there is none. */
@@ -597,26 +479,14 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	FILE *words = open_memstream(text, &len);
 	if (!words)
 		return -ENOMEM;
-	if (c->calls) {
-		call_patches_arm(c->calls, living_thread(c->pid), CALL_ENDING);
-		capture_writer_calls_stop(c->writer);
-	}
+	capture_calls_stop(&c->calls);
 	capture_programs_enable(c->programs, false);
 	capture_programs_end(c->programs); /* if not, what others do at the end is assumed */
-	end_calls(c, words);
+	capture_calls_end(&c->calls, words);
 	give_back(c, words);
 	capture_programs_counters(c->programs, &n);
 	end_draining(c);
-	write_waiting(c);
-	uint32_t closed = capture_writer_calls_closed(c->writer);
-	if (closed)
-		fprintf(words,
-			"system calls of %u thread%s were seen by probes from some time on: two "
-			"tasks have one thread pointer, handlers were left by siglongjmp(), or "
-			"something wrote to where they are noted; ",
-			closed, closed == 1 ? "" : "s");
-	if (*c->why_hooks)
-		fprintf(words, "system calls were seen by the kernel's hooks: %s; ", c->why_hooks);
+	capture_calls_finish(&c->calls, words);
 	if (c->image &&
 	    (c->thinned || kept_files_count(start_image_files(c->image)) != c->n_files ||
 	     kept_files_changed(start_image_files(c->image))))
@@ -654,13 +524,11 @@ void capturing_free(struct capturing *c)
 	end_draining(c);
 	one_processor_end(c->processor);
 	clock_removal(&c->clocks);
-	if (c->writer) /* else it has ended in order */
-		end_calls(c, NULL);
+	capture_calls_end(&c->calls, NULL);
 	capture_programs_free(c->programs);
 	ring_close(c->ring);
 	start_image_free(c->image);
 	capture_writer_close(c->writer, NULL, NULL);
-	call_patches_free(c->calls);
-	free(c->waiting);
+	capture_calls_deinit(&c->calls);
 	free(c);
 }
