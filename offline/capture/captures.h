@@ -137,7 +137,9 @@ struct capture_mapping {
 	/* as map_file above: index of captures_files(), CAPTURE_NONE or CAPTURE_UNKNOWN */
 	uint32_t file;
 	bool shared, heap;
-	bool wiped; /* a fork's child has zeros there */
+	bool wiped;	   /* a fork's child has zeros there */
+	uint64_t grows_to; /* a stack: the lowest address that is one of it when it is touched; or 0
+			    */
 };
 
 struct capture_file {

@@ -68,6 +68,7 @@ static int read_mappings(struct captures *c, const json_t *list)
 			.shared = number_at(m, 5) & CAPTURE_MAPPING_SHARED,
 			.heap = number_at(m, 5) & CAPTURE_MAPPING_HEAP,
 			.wiped = number_at(m, 5) & CAPTURE_MAPPING_WIPED,
+			.grows_to = number_at(m, 6),
 		};
 	}
 	c->n_mappings = n;

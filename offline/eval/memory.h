@@ -29,7 +29,6 @@ enum value_protection {
 	VALUE_READ = 1,
 	VALUE_WRITE = 2,
 	VALUE_EXEC = 4,
-	VALUE_GROWS_DOWN = 8,
 	VALUE_SHARED = 16, /* others may write */
 	VALUE_WIPED = 32   /* a fork's child has zeros there */
 };
@@ -46,6 +45,9 @@ struct value_region {
 	/* Of the memory, when it lost VALUE_WRITE last, or 0: set by value_memory_protect(). A page
 	 * of it that is touched later may have been written until then. */
 	uint32_t writable_to;
+	/* A stack: the lowest address that the kernel makes part of it when that is touched; else
+	 * 0. */
+	uint64_t grows_to;
 };
 
 /* Fills the page at @addr of @region: its bytes, and a quality for each where not all are exact

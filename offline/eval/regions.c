@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { GROWTH_MAX = 64 << 20 }; /* bytes that a stack may grow below its mapping */
-
 void value_regions_put(struct value_regions *regions)
 {
 	if (regions && !--regions->refs)
@@ -31,9 +29,8 @@ const struct value_region *value_regions_find(const struct value_regions *region
 	const struct value_region *next = value_regions_next(regions, addr);
 	if (!next)
 		return NULL;
-	bool inside = next->start <= addr;
-	bool grows = next->prot & VALUE_GROWS_DOWN && next->start - addr < GROWTH_MAX;
-	return inside || grows ? next : NULL;
+	bool grows = next->grows_to && next->grows_to <= addr;
+	return next->start <= addr || grows ? next : NULL;
 }
 
 int value_regions_replace(struct value_regions **regions, uint64_t start, uint64_t end,

@@ -48,7 +48,7 @@ static struct match_mapping *meet(struct match_layout *l, const struct value_reg
 				    .base = r->start,
 				    .kind = MATCH_MAPPED};
 	uint64_t sp = value_machine_state(l->machine)->gpr[VALUE_RSP];
-	if (r->prot & VALUE_GROWS_DOWN || sp - r->start < r->end - r->start)
+	if (r->grows_to || sp - r->start < r->end - r->start)
 		m->kind = MATCH_STACK;
 	else if (r->start >= l->image_start && r->start < l->image_end)
 		m->kind = MATCH_IMAGE;

@@ -64,6 +64,7 @@ static int map_start(struct value_run *run)
 			.start = maps[i].start,
 			.end = maps[i].end,
 			.off = maps[i].off,
+			.grows_to = maps[i].grows_to,
 			.prot = (maps[i].prot & 7) |
 				(captures_may_change(run->replay->captures, maps[i].file,
 						     maps[i].shared, maps[i].prot & 7)

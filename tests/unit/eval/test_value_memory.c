@@ -240,6 +240,23 @@ static void what_is_changed_goes_on_behind_a_hole(void **state)
 	value_memory_deinit(&mem);
 }
 
+static void a_stack_grows_as_far_as_it_may(void **state)
+{
+	const struct value_region stack = {.start = BASE + 4 * VALUE_PAGE,
+					   .end = BASE + 5 * VALUE_PAGE,
+					   .prot = 3,
+					   .grows_to = BASE + 2 * VALUE_PAGE};
+	struct value_memory mem;
+	uint8_t byte = 1;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(&mem, &stack), 0);
+	assert_int_equal(value_memory_write(&mem, stack.grows_to, &byte, 1, VALUE_EXACT), 0);
+	assert_int_equal(quality_at(&mem, stack.grows_to + 1), VALUE_EXACT);
+	assert_int_equal(value_memory_read(&mem, stack.grows_to - 1, &byte, 1, NULL), -EFAULT);
+	value_memory_deinit(&mem);
+}
+
 /* A call that has failed may have taken the permission to write, or given it. */
 static void what_may_be_protected_may_be_written(void **state)
 {
@@ -358,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_a_flat_memory_with_snapshots),
 		cmocka_unit_test(is_as_it_was_until_a_byte_is_another),
+		cmocka_unit_test(a_stack_grows_as_far_as_it_may),
 		cmocka_unit_test(protection_takes_no_doubt_away),
 		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
 		cmocka_unit_test(what_is_changed_goes_on_behind_a_hole),

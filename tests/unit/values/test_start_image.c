@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -153,6 +154,13 @@ static void test_pages_are_told_as_they_are(void **state)
 		assert_int_equal(captures_page(captures, (uintptr_t)pages + i * PAGE, bytes), 0);
 		assert_memory_equal(bytes, same, PAGE);
 	}
+	struct rlimit limit;
+	const struct capture_mapping *stack = mapping_at(captures, bytes);
+	assert_int_equal(getrlimit(RLIMIT_STACK, &limit), 0);
+	assert_int_equal(mapping_at(captures, pages)->grows_to, 0);
+	assert_true(stack->grows_to && stack->grows_to <= stack->start);
+	if (limit.rlim_cur < stack->end)
+		assert_int_equal(stack->grows_to, stack->end - limit.rlim_cur);
 	captures_free(captures);
 }
 

@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+enum { PAGE = 4096 };
 
 static int add(struct process_maps *maps, const struct process_map *map)
 {
@@ -63,8 +66,16 @@ int process_maps_read(struct process_maps *maps, pid_t pid)
 	return err;
 }
 
+/* The kernel makes a stack grow until it has as many bytes as its limit allows. */
+static uint64_t stack_grows_to(const struct process_map *m, uint64_t limit_bytes)
+{
+	if (limit_bytes < m->end - m->start)
+		return m->start;
+	return limit_bytes < m->end ? (m->end - limit_bytes + PAGE - 1) & ~(PAGE - 1ull) : PAGE;
+}
+
 /* What @line of smaps says of the mapping @m. */
-static void look_at(struct process_map *m, const char *line)
+static void look_at(struct process_map *m, const char *line, uint64_t stack_bytes)
 {
 	static const struct {
 		const char *name;
@@ -77,7 +88,10 @@ static void look_at(struct process_map *m, const char *line)
 		{"Shared_Hugetlb:", false, true},
 	};
 
-	m->wiped |= !strncmp(line, "VmFlags:", strlen("VmFlags:")) && strstr(line, " wf");
+	if (!strncmp(line, "VmFlags:", strlen("VmFlags:"))) {
+		m->wiped |= strstr(line, " wf") != NULL;
+		m->grows_to = strstr(line, " gd") ? stack_grows_to(m, stack_bytes) : 0;
+	}
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		size_t len = strlen(sizes[i].name);
 
@@ -95,7 +109,10 @@ int process_maps_look(struct process_maps *maps, pid_t pid)
 	uint64_t start = 0, end = 0;
 	size_t room = 0;
 	uint32_t next = 0; /* both lists are by address */
+	struct rlimit stack;
 
+	if (prlimit(pid, RLIMIT_STACK, NULL, &stack))
+		stack.rlim_cur = 0; /* what is there now is all that is known */
 	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
 	FILE *f = fopen(path, "re");
 	if (!f)
@@ -110,7 +127,7 @@ int process_maps_look(struct process_maps *maps, pid_t pid)
 		while (next < maps->n && maps->at[next].end <= start)
 			next++;
 		for (uint32_t i = next; i < maps->n && maps->at[i].start < end; i++)
-			look_at(&maps->at[i], line);
+			look_at(&maps->at[i], line, stack.rlim_cur);
 	}
 	int err = !feof(f) ? -errno : maps->n && !end ? -ESRCH : 0; /* its memory is gone by now */
 	free(line);

@@ -18,6 +18,7 @@ struct process_map {
 	bool shared;
 	/* process_maps_look(): */
 	bool wiped;		  /* a fork's child has zeros there */
+	uint64_t grows_to;	  /* a stack: the lowest address that it may have; or 0 */
 	uint64_t present_bytes;	  /* in memory or swapped out */
 	uint64_t anonymous_bytes; /* those of it that are no file's */
 	char *path;
@@ -30,8 +31,8 @@ struct process_maps {
 
 /* 0 or -errno. What was there is forgotten. */
 int process_maps_read(struct process_maps *maps, pid_t pid);
-/* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child, and how
- * much memory there is. 0 or -errno. */
+/* Finds out by /proc/PID/smaps where the process has asked for zeros in a fork's child, what grows
+ * down, and how much memory there is. 0 or -errno. */
 int process_maps_look(struct process_maps *maps, pid_t pid);
 /* Finds out by /proc/PID/map_files which files those of code are, without asking the server of a
  * file system (FUSE, NFS): that may be the process itself, which stands. */

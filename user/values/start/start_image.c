@@ -151,12 +151,13 @@ static void note_part(struct start_image *s, const struct process_map *m, uint64
 
 	if (from < to)
 		json_array_append_new(s->mappings,
-				      json_pack("[I,I,I,i,i,i]", (json_int_t)from, (json_int_t)to,
+				      json_pack("[I,I,I,i,i,i,I]", (json_int_t)from, (json_int_t)to,
 						(json_int_t)(m->off + (from - m->start)), m->prot,
 						number,
 						(m->shared ? CAPTURE_MAPPING_SHARED : 0) |
 							(m->wiped ? CAPTURE_MAPPING_WIPED : 0) |
-							(heap ? CAPTURE_MAPPING_HEAP : 0)));
+							(heap ? CAPTURE_MAPPING_HEAP : 0),
+						(json_int_t)m->grows_to));
 }
 
 /* What could not be read of it is told as of a file that nobody could look at. */
