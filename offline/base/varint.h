@@ -47,17 +47,23 @@ static inline void bytes_put(struct bytes *b, const void *from, size_t len)
 	}
 }
 
-static inline void bytes_put_varint(struct bytes *b, uint64_t v)
+enum { VARINT_MOST = 10 };
+
+/* Writes a number at @to, where VARINT_MOST bytes have room. Returns its end. */
+static inline uint8_t *varint_write(uint8_t *to, uint64_t v)
 {
-	if (!bytes_reserve(b, 10))
-		return;
-	uint8_t *p = b->data + b->len;
 	while (v >= 0x80) {
-		*p++ = (uint8_t)v | 0x80;
+		*to++ = (uint8_t)v | 0x80;
 		v >>= 7;
 	}
-	*p++ = (uint8_t)v;
-	b->len = p - b->data;
+	*to++ = (uint8_t)v;
+	return to;
+}
+
+static inline void bytes_put_varint(struct bytes *b, uint64_t v)
+{
+	if (bytes_reserve(b, VARINT_MOST))
+		b->len = varint_write(b->data + b->len, v) - b->data;
 }
 
 static inline uint64_t zigzag(int64_t v)

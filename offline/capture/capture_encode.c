@@ -6,16 +6,27 @@
 
 #include <errno.h>
 
+enum { ROOM_BEFORE = 256 << 10 };
+
 struct capture_encoder {
+	/* The bytes' begins with ROOM_BEFORE, for the usual columns before it in a payload. */
 	struct bytes columns[N_COLUMNS], out;
 	struct capture_slot slots[1 << SLOT_BITS];
+	size_t len; /* of all columns, without that */
 	uint64_t order, time;
 	uint32_t n;
 };
 
 struct capture_encoder *capture_encoder_new(void)
 {
-	return calloc(1, sizeof(struct capture_encoder));
+	struct capture_encoder *enc = calloc(1, sizeof(*enc));
+
+	if (!enc || !bytes_reserve(&enc->columns[COLUMN_BYTES], ROOM_BEFORE)) {
+		free(enc);
+		return NULL;
+	}
+	enc->columns[COLUMN_BYTES].len = ROOM_BEFORE;
+	return enc;
 }
 
 void capture_encoder_free(struct capture_encoder *enc)
@@ -33,29 +44,41 @@ static void put(struct capture_encoder *enc, enum capture_column column, uint64_
 	bytes_put_varint(&enc->columns[column], v);
 }
 
-/* Value @i of what the slot has, as the difference. */
-static void put_value(struct capture_encoder *enc, struct capture_slot *slot, uint32_t i,
-		      uint64_t v)
+/* The slot's first @n values, as the differences. */
+static void put_values(struct capture_encoder *enc, struct capture_slot *slot, const uint64_t *v,
+		       uint32_t n)
 {
-	put(enc, COLUMN_VALUES, zigzag((int64_t)(v - slot->values[i])));
-	slot->values[i] = v;
+	struct bytes *b = &enc->columns[COLUMN_VALUES];
+
+	if (!bytes_reserve(b, n * VARINT_MOST))
+		return;
+	/* Here, and not in the column: the compiler takes each byte for one that may change that.
+	 */
+	uint8_t *end = b->data + b->len;
+	for (uint32_t i = 0; i < n; i++) {
+		end = varint_write(end, zigzag((int64_t)(v[i] - slot->values[i])));
+		slot->values[i] = v[i];
+	}
+	b->len = end - b->data;
 }
 
 static void put_all(struct capture_encoder *enc, struct capture_slot *slot, const struct capture *c)
 {
-	for (int i = 0; i < 16; i++)
-		put_value(enc, slot, i, c->regs[i]);
-	put_value(enc, slot, 16, c->flags);
+	uint64_t v[17];
+
+	memcpy(v, c->regs, sizeof(c->regs));
+	v[16] = c->flags;
+	put_values(enc, slot, v, 17);
 }
 
 static void put_kernel(struct capture_encoder *enc, struct capture_slot *slot,
 		       const struct capture *c)
 {
+	const uint64_t *a = c->args;
+
 	put(enc, COLUMN_VALUES, c->nr);
-	put_value(enc, slot, 0, c->result);
-	for (int i = 0; i < 6; i++)
-		put_value(enc, slot, 1 + i, c->args[i]);
-	put_value(enc, slot, 7, c->ip);
+	put_values(enc, slot, (uint64_t[]){c->result, a[0], a[1], a[2], a[3], a[4], a[5], c->ip},
+		   8);
 	put(enc, COLUMN_VALUES, (uint32_t)(c->map_file + 2));
 	if (c->entered)
 		put(enc, COLUMN_VALUES, c->order - c->entered);
@@ -105,9 +128,8 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 	case CAPTURE_RESULT:
 		if (!told)
 			break;
-		put_value(enc, slot, 0, c->regs[0]);
-		if (c->known >> 2 & 1)
-			put_value(enc, slot, 1, c->regs[2]);
+		put_values(enc, slot, (uint64_t[]){c->regs[0], c->regs[2]},
+			   c->known >> 2 & 1 ? 2 : 1);
 		break;
 	case CAPTURE_KERNEL:
 		put_kernel(enc, slot, c);
@@ -128,9 +150,9 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 		put_surroundings(enc, COLUMN_AROUND, c);
 		break;
 	case CAPTURE_INSN:
-		for (int i = 0; i < 4; i++)
-			put_value(enc, slot, i, c->regs[i]);
-		put_value(enc, slot, 4, c->flags);
+		put_values(enc, slot,
+			   (uint64_t[]){c->regs[0], c->regs[1], c->regs[2], c->regs[3], c->flags},
+			   5);
 		break;
 	case CAPTURE_END:
 		if (c->known)
@@ -161,6 +183,19 @@ static void put_ranges(struct capture_encoder *enc, struct capture_slot *slot,
 	}
 }
 
+/* True: a column has found no memory. */
+static bool sum_up(struct capture_encoder *enc)
+{
+	bool failed = false;
+
+	enc->len = (size_t)0 - ROOM_BEFORE;
+	for (int i = 0; i < N_COLUMNS; i++) {
+		enc->len += enc->columns[i].len;
+		failed |= enc->columns[i].failed;
+	}
+	return failed;
+}
+
 int capture_encoder_add(struct capture_encoder *enc, const struct capture *c)
 {
 	uint32_t by = c->kind == CAPTURE_KERNEL ? c->nr : c->place;
@@ -188,10 +223,7 @@ int capture_encoder_add(struct capture_encoder *enc, const struct capture *c)
 	if (c->n_ranges)
 		put_ranges(enc, slot, c);
 	enc->n++;
-	for (int i = 0; i < N_COLUMNS; i++)
-		if (enc->columns[i].failed)
-			return -ENOMEM;
-	return 0;
+	return sum_up(enc) ? -ENOMEM : 0;
 }
 
 uint32_t capture_encoder_count(const struct capture_encoder *enc)
@@ -201,25 +233,49 @@ uint32_t capture_encoder_count(const struct capture_encoder *enc)
 
 size_t capture_encoder_bytes(const struct capture_encoder *enc)
 {
-	size_t len = 0;
+	return enc->len;
+}
 
-	for (int i = 0; i < N_COLUMNS; i++)
-		len += enc->columns[i].len;
-	return len;
+/* Columns from @from up to @until, each with its length. */
+static void put_columns(const struct capture_encoder *enc, int from, int until, struct bytes *out)
+{
+	for (int i = from; i < until; i++) {
+		bytes_put_varint(out, enc->columns[i].len);
+		bytes_put(out, enc->columns[i].data, enc->columns[i].len);
+	}
+}
+
+/* The payload lies around its bytes, which are most of it, so that they are not copied once more.
+ */
+static const uint8_t *join_columns(struct capture_encoder *enc, uint32_t *len)
+{
+	struct bytes *out = &enc->out, *bytes = &enc->columns[COLUMN_BYTES];
+	const size_t n_bytes = bytes->len - ROOM_BEFORE;
+
+	out->len = 0;
+	bytes_put_varint(out, enc->n);
+	put_columns(enc, 0, COLUMN_BYTES, out);
+	bytes_put_varint(out, n_bytes);
+	bool fits = out->len <= ROOM_BEFORE;
+	if (!fits)
+		bytes_put(out, bytes->data + ROOM_BEFORE, n_bytes);
+	put_columns(enc, COLUMN_BYTES + 1, N_COLUMNS, fits ? bytes : out);
+	*len = out->len + (fits ? bytes->len - ROOM_BEFORE : 0);
+	if (out->failed || bytes->failed)
+		return NULL;
+	return fits ? memcpy(bytes->data + ROOM_BEFORE - out->len, out->data, out->len) : out->data;
 }
 
 const uint8_t *capture_encoder_finish(struct capture_encoder *enc, uint32_t *len)
 {
-	enc->out.len = 0;
-	bytes_put_varint(&enc->out, enc->n);
-	for (int i = 0; i < N_COLUMNS; i++) {
-		bytes_put_varint(&enc->out, enc->columns[i].len);
-		bytes_put(&enc->out, enc->columns[i].data, enc->columns[i].len);
+	const uint8_t *payload = join_columns(enc, len);
+
+	for (int i = 0; i < N_COLUMNS; i++)
 		enc->columns[i].len = 0;
-	}
+	enc->columns[COLUMN_BYTES].len = ROOM_BEFORE;
 	memset(enc->slots, 0, sizeof(enc->slots));
 	enc->order = enc->time = 0;
 	enc->n = 0;
-	*len = enc->out.len;
-	return enc->out.failed ? NULL : enc->out.data;
+	enc->len = 0;
+	return payload;
 }
