@@ -138,20 +138,22 @@ static bool decode(const struct call_notes *n, uint32_t lane, const struct call_
 	if (c.packed >> 44 < CALL_STUBS || stub >= p->n || p->sites[stub].number < 0 ||
 	    c.order >= CALL_ORDERS)
 		return false;
-	*out = (struct capture){
-		.kind = CAPTURE_KERNEL,
-		.place = CAPTURE_NONE,
-		.map_file = CAPTURE_NONE,
-		.order = (c.order + 1) << CALL_ORDER_SHIFT,
-		.time_ns = c.time_ns < n->now_ns ? c.time_ns : n->now_ns,
-		.ip = p->sites[stub].call + SYSCALL_BYTES,
-		.sp = c.sp,
-		.nr = (uint32_t)p->sites[stub].number,
-		.result = (int32_t)c.packed,
-	};
+	/* Not all of it, most of which is other kinds'. */
+	out->kind = CAPTURE_KERNEL;
+	out->has_hash = false;
+	out->known = 0;
+	out->place = CAPTURE_NONE;
+	out->map_file = CAPTURE_NONE;
+	out->order = (c.order + 1) << CALL_ORDER_SHIFT;
+	out->entered = c.entered <= c.order ? entered_of(c.entered) : 0;
+	out->time_ns = c.time_ns < n->now_ns ? c.time_ns : n->now_ns;
+	out->ip = p->sites[stub].call + SYSCALL_BYTES;
+	out->sp = c.sp;
+	out->nr = (uint32_t)p->sites[stub].number;
+	out->result = (int32_t)c.packed;
 	memcpy(out->args, c.args, sizeof(c.args));
-	if (c.entered <= c.order)
-		out->entered = entered_of(c.entered);
+	out->ranges = range;
+	out->n_ranges = c.len != 0;
 	if (!c.len)
 		return true;
 	*range = (struct capture_range){
@@ -160,8 +162,6 @@ static bool decode(const struct call_notes *n, uint32_t lane, const struct call_
 		.unread = c.unread || c.len > CALL_RANGE_MOST,
 		.bytes = (uint8_t *)lane_of(n, lane) + CALL_BYTES_OFF + c.at % CALL_BYTES,
 	};
-	out->ranges = range;
-	out->n_ranges = 1;
 	return true;
 }
 
@@ -253,7 +253,7 @@ enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, ui
 	}
 	if (!lost)
 		return CALL_NOTES_NONE;
-	*out = (struct capture){.lost = lost};
+	out->lost = lost;
 	return CALL_NOTES_LOST;
 }
 

@@ -35,8 +35,8 @@ uint32_t call_notes_closed(const struct call_notes *notes);
 enum call_notes_next { CALL_NOTES_NONE, CALL_NOTES_RECORD, CALL_NOTES_LOST };
 /* How many calls have found no room in the lane since this was last asked, as its process says. */
 uint64_t call_notes_lost(struct call_notes *notes, uint32_t lane);
-/* The next note before number @until of those that are whole, as @out; its range is borrowed until
- * call_notes_look(); *@clocks: how much clocks had told its thread by then, 0: nothing.
+/* The next note before number @until of those that are whole, as @out, of which what a
+ * CAPTURE_KERNEL has is set; its range is borrowed until call_notes_look(); *@clocks: how much clocks had told its thread by then, 0: nothing.
  * With @told, one that is not whole is not waited for, as its thread does
  * something else: it is lost, or, where it is the last one and @told is 2, told elsewhere. What is
  * lost at one place is one answer, with how many in @out->lost. */

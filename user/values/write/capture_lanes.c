@@ -33,14 +33,14 @@ static uint32_t take_lane(const struct capture_lanes *lanes, struct capture_task
 		return 0;
 	/* Read once: the process may write to it as often as it likes. */
 	uint64_t lost = call_notes_lost(lanes->notes, lane);
+	uint64_t owner = call_notes_owner(lanes->notes, lane);
 	if (lost)
 		capture_tasks_add_lost(all, t, lost, 0, t->last_ns);
 	for (; (next = call_notes_next(lanes->notes, lane, until, told, &c, &range, &clocks));
 	     n++) {
 		if (next == CALL_NOTES_RECORD) {
-			const struct clocks_noted noted = {pid,
-							   call_notes_owner(lanes->notes, lane),
-							   clocks, t->last_order + 1, c.time_ns};
+			const struct clocks_noted noted = {pid, owner, clocks, t->last_order + 1,
+							   c.time_ns};
 
 			capture_clocks_take_noted(all, lanes->clocks, t, &noted);
 			add_call(lanes, all, t, pid, &c);
