@@ -30,12 +30,15 @@ static bool can_be_woken(void)
 	       !pthread_create(&thread, NULL, try_main, NULL) && !pthread_join(thread, &did) && did;
 }
 
-/* Lets it run as any thread, until it rests again. */
+/* Lets it run as any thread, until it rests again. One that begins to may do so behind this, and
+ * then get no time to say so: it stays one that begins. */
 static void wake_up(struct idle_thread *thread)
 {
 	pid_t tid = thread ? atomic_load(&thread->tid) : 0;
+	int rests = IDLE_THREAD_RESTS;
 
-	if (tid && atomic_exchange(&thread->resting, false))
+	if (tid && (atomic_compare_exchange_strong(&thread->resting, &rests, IDLE_THREAD_RUNS) ||
+		    rests == IDLE_THREAD_BEGINS))
 		schedule_as(tid, SCHED_OTHER);
 }
 
@@ -47,8 +50,9 @@ void idle_thread_rest(struct idle_thread *thread)
 	if (thread->never || atomic_load(&thread->urgent))
 		return;
 	/* Also where it rests: whoever has woken it before that may have been slow. */
+	atomic_store(&thread->resting, IDLE_THREAD_BEGINS);
 	schedule_as(0, SCHED_IDLE);
-	atomic_store(&thread->resting, true);
+	atomic_store(&thread->resting, IDLE_THREAD_RESTS);
 	if (atomic_load(&thread->urgent)) /* since then */
 		wake_up(thread);
 }

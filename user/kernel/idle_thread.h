@@ -14,11 +14,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+enum { IDLE_THREAD_RUNS, IDLE_THREAD_BEGINS, IDLE_THREAD_RESTS };
+
 struct idle_thread {
-	_Atomic pid_t tid;    /* 0: there is none yet, or it never rests */
-	_Atomic bool resting; /* it has the lowest priority there is */
-	_Atomic bool urgent;  /* idle_thread_hurry() was called, and not idle_thread_may_rest() */
-	bool never;	      /* of the thread itself: nobody could let it run again */
+	_Atomic pid_t tid;   /* 0: there is none yet, or it never rests */
+	_Atomic int resting; /* BEGINS, RESTS: it may have, has the lowest priority there is */
+	_Atomic bool urgent; /* idle_thread_hurry() was called, and not idle_thread_may_rest() */
+	bool never;	     /* of the thread itself: nobody could let it run again */
 };
 
 /* By the thread itself, while it holds no lock: from here on it gets the time that others leave,
@@ -27,7 +29,8 @@ struct idle_thread {
 void idle_thread_rest(struct idle_thread *thread);
 /* The same, if it has rested before and idle_thread_lock() has let it run since. */
 void idle_thread_rest_again(struct idle_thread *thread);
-/* By others: until idle_thread_may_rest() it runs as any thread. @thread may be NULL, as below. */
+/* By others: until idle_thread_may_rest() it runs as any thread. Where it is about to rest just
+ * then this is so from the second call on, if not before. @thread may be NULL, as below. */
 void idle_thread_hurry(struct idle_thread *thread);
 void idle_thread_may_rest(struct idle_thread *thread);
 /* Locks @mutex, which the idle thread locks as well. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_idle_thread.c: claims about a thread that rests: what the kernel says of its policy is that
  * it is idle from idle_thread_rest() on, that of any thread while it is to hurry and once somebody
- * waits for a mutex that it holds, and idle again when it rests again. One that nobody could let
- * run again never rests, nor does one that was given another policy. */
+ * waits for a mutex that it holds, and idle again when it rests again. One that has become idle and
+ * got no time to say so is let run as well. One that nobody could let run again never rests, nor
+ * does one that was given another policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,6 +86,22 @@ static void rests_until_somebody_waits(void **state)
 	assert_memory_equal(policies, expected, sizeof(expected));
 }
 
+/* As idle_thread_rest() leaves it that is interrupted behind the call by which it becomes idle. */
+static void is_let_run_as_it_begins_to_rest(void **state)
+{
+	struct idle_thread begins = {.tid = gettid(), .resting = IDLE_THREAD_BEGINS};
+	const struct sched_param none = {0};
+
+	(void)state;
+	if (!may_return())
+		skip();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+		idle_thread_hurry(&begins);
+		assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+	}
+}
+
 static void *cannot_return(void *context)
 {
 	struct idle_thread *thread = context;
@@ -137,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rests_until_somebody_waits),
+		cmocka_unit_test(is_let_run_as_it_begins_to_rest),
 		cmocka_unit_test(rests_only_where_it_can_return),
 		cmocka_unit_test(keeps_another_policy),
 	};
