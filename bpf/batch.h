@@ -30,9 +30,10 @@ struct task_state {
 	__u64 lane_pos;	   /* of its lane, as it was told last */
 	__u64 lane_lost;
 	__u32 lane;
-	__u32 forgotten; /* task_forget() */
-	__u32 n_outs;	 /* calls in outs[] ever; it goes round */
-	__u64 args[8];	 /* six, as args_keep() found them */
+	__u32 forgotten;  /* task_forget() */
+	__u32 own_signal; /* the last signal, if that is one that a C library keeps for itself */
+	__u32 n_outs;	  /* calls in outs[] ever; it goes round */
+	__u64 args[8];	  /* six, as args_keep() found them */
 	struct out_pointers outs[OUT_CALLS];
 	struct wait_note wait;	 /* from_ns 0: it runs; waits.h's alone */
 	struct fault_note fault; /* in the program that it runs now */

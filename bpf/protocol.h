@@ -38,6 +38,7 @@
 #define DESC_SNAPSHOT 8
 #define DESC_STACK 16
 #define DESC_IF_AGAIN 64
+#define DESC_BELOW 128
 #define DESC_AT_CALL 32 /* what the site reads is passed to the call at it */
 #define DESC_READS_SHIFT 4
 #define DESC_READS_ARGS 7
@@ -105,6 +106,7 @@ struct bound_slot {
 #define HEAD_RET (1u << 23)	 /* ret holds the return address minus ip, or see RECORD_RET */
 #define HEAD_SNAPSHOT (1u << 24) /* the next snapshot, by serial, is of this event */
 #define HEAD_SIGNAL (1u << 25)	 /* the return address is a signal trampoline */
+#define HEAD_HANDLER (1u << 26)	 /* the handler of the last signal has not returned */
 #define HEAD_RECORD_SHIFT 28
 
 /* Kinds of record, in the topmost 4 bits of head. But for the first and the last, they belong to

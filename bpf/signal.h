@@ -105,6 +105,8 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 	return 0;
 }
 
+#define SIGNALS_OWN_FIRST 32
+#define SIGNALS_OWN_LAST 34
 #define SIGILL 4
 #define SIGTRAP 5
 #define SIGBUS 7
@@ -126,6 +128,23 @@ static __always_inline void note_fault(struct task_state *st, int sig, struct ke
 	st->fault.signal = sig;
 }
 
+/* Signals that C libraries use to cancel threads, to set their user ids and the like: in their own
+ * handlers, which they let no program block. As long as such a signal is blocked, its handler has
+ * not returned. */
+static __always_inline void note_own_signal(struct task_state *st, int sig)
+{
+	st->own_signal = sig >= SIGNALS_OWN_FIRST && sig <= SIGNALS_OWN_LAST ? sig : 0;
+}
+
+/* Whether the handler of the last signal has not returned; false as well where that is not known.
+ */
+static __always_inline bool is_in_own_handler(const struct task_state *st)
+{
+	__u64 blocked = bpf_get_current_task_btf()->blocked.sig[0];
+
+	return st->own_signal && blocked >> ((st->own_signal - 1) & 63) & 1;
+}
+
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
 {
@@ -133,6 +152,7 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction
 
 	if (st && enabled && !st->stopped) {
 		note_fault(st, sig, info);
+		note_own_signal(st, sig);
 		place_send(st, ka, st->head.pid);
 	}
 	return 0;

@@ -194,7 +194,7 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 				       __u32 module, __u32 capture, struct hit *hit)
 {
 	bool calls_back = hit->head & HEAD_SNAPSHOT && !(capture & DESC_STACK);
-	__u64 since_ns = 0;
+	__u64 since_ns = 0, below = capture & DESC_BELOW ? 8 : 0;
 
 	if (with_costs && hit->head & HEAD_SNAPSHOT && !hit->attached)
 		since_ns = bpf_ktime_get_ns();
@@ -204,7 +204,7 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 		st->out_cfa = 0;
 	if (calls_back && !hit->attached)
 		sp = stack_begin(hit, sp);
-	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
+	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp - below)) {
 		hit->head |= HEAD_SNAPSHOT;
 		if (hit->attached) {
 			if (attach_begin(st, ctx, hit->ip, hit->sp))
@@ -283,6 +283,8 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 		note_return(st, capture, hit.ip, &hit);
 	if (capture & DESC_STACK && !(capture & DESC_IF_AGAIN && !(__u32)ctx->ax))
 		hit.head |= HEAD_SNAPSHOT;
+	if (capture & DESC_STACK && is_in_own_handler(st))
+		hit.head |= HEAD_HANDLER;
 	hit.head = task_forget(st, hit.head);
 	note_stack(ctx, st, sp, module, capture, &hit);
 	hit.head = task_forget(st, hit.head);

@@ -38,6 +38,9 @@ enum pugmark_event_flag {
 	PUGMARK_EVENT_FROM_SIGNAL = 1, /* ret is the signal trampoline: a handler was entered */
 	PUGMARK_EVENT_HAS_RET = 2,     /* ret was asked for */
 	PUGMARK_EVENT_HAS_TARGET = 4,  /* val is an address, or bp */
+	/* PUGMARK_EVENT_WITNESS, of a landing: the handler of the last signal has not returned.
+	 * Told of those signals alone that a C library keeps for itself, as to cancel threads. */
+	PUGMARK_EVENT_IN_HANDLER = 16,
 	PUGMARK_EVENT_DAMAGED = 8, /* PUGMARK_EVENT_LOST: not in the kernel but in the recording */
 };
 

@@ -34,6 +34,10 @@ enum pugmark_plan_capture {
 	 * before eax changes: 0 is setjmp's first return, which leaves no frame, so that no stack
 	 * is needed. longjmp() never lets it return 0. */
 	PUGMARK_CAPTURE_IF_AGAIN = 64,
+	/* With STACK: the copy begins with the word right below sp. longjmp() puts sp back to where
+	 * it was during the call that it comes out of: that call's return address is still there.
+	 */
+	PUGMARK_CAPTURE_BELOW = 128,
 };
 
 /* Values that the probe reads for those who look at the trace; the parser needs none of them. */

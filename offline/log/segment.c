@@ -275,6 +275,8 @@ static void make_symbol(struct segment_encoder *enc, const struct pugmark_witnes
 		s->form |= FORM_TAKEN;
 	if (event->flags & PUGMARK_EVENT_FROM_SIGNAL)
 		s->form |= FORM_SIGNAL;
+	if (event->flags & PUGMARK_EVENT_IN_HANDLER)
+		s->form |= FORM_HANDLER;
 	if (event->n_values)
 		s->form |= FORM_VALUES;
 	if (event->goroutine)

@@ -103,6 +103,7 @@ static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 	s->site = from->site;
 	s->val = from->form & FORM_TAKEN ? 1 : 0;
 	s->flags = (from->form & FORM_SIGNAL ? PUGMARK_EVENT_FROM_SIGNAL : 0) |
+		   (from->form & FORM_HANDLER ? PUGMARK_EVENT_IN_HANDLER : 0) |
 		   (from->form & FORM_RET_MASK ? PUGMARK_EVENT_HAS_RET : 0) |
 		   (from->kind & KIND_VALUE ? PUGMARK_EVENT_HAS_TARGET : 0);
 	s->reads = from->form & FORM_VALUES;

@@ -62,6 +62,7 @@ static uint32_t add_site(struct plan_builder *b, uint32_t block)
 	if (pb->flags & PROG_ROOT)
 		s->capture |= PUGMARK_CAPTURE_STACK |
 			      (pb->flags & PROG_AGAIN ? PUGMARK_CAPTURE_IF_AGAIN : 0) |
+			      (pb->flags & PROG_SETJMP ? PUGMARK_CAPTURE_BELOW : 0) |
 			      (s->cfa_reg != PUGMARK_CFA_UNKNOWN ? PUGMARK_CAPTURE_RET : 0);
 	return index;
 }
@@ -77,7 +78,7 @@ static void report_callee_cfa(struct plan_builder *b, uint32_t block, struct pug
 	    n->flags & PUGMARK_NODE_TAIL || pb->height != PUGMARK_HEIGHT_UNKNOWN)
 		return;
 	if (pb->flags & PROG_ROOT && b->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN) {
-		b->sites[n->site].capture &= ~PUGMARK_CAPTURE_IF_AGAIN;
+		b->sites[n->site].capture &= ~(PUGMARK_CAPTURE_IF_AGAIN | PUGMARK_CAPTURE_BELOW);
 		return;
 	}
 	n->flags |= PUGMARK_NODE_CALLEE_CFA;

@@ -42,8 +42,9 @@ enum prog_block_flag {
 	PROG_SWITCHES = 16384, /* its call may go on on another stack, and come back later */
 	PROG_STRAY = 32768,   /* its jump leads to what is no function's entry: into another one, */
 	PROG_OUTSIDE = 65536, /* or into code that is in none (.fini in a stripped program) */
-	PROG_AGAIN = 131072, /* PROG_ROOT: the block that setjmp returns to. Where a probe may be in
-				it, eax is what setjmp returned: 0 the first time, never later */
+	PROG_SETJMP = 524288, /* PROG_ROOT: the block that setjmp returns to, by longjmp() again */
+	PROG_AGAIN = 131072,  /* PROG_SETJMP: where a probe may be in it, eax is what setjmp
+				 returned: 0 the first time, never later */
 	PROG_TO_UNKNOWN =
 		262144, /* its indirect call or jump may enter code that is in no function */
 };

@@ -131,11 +131,10 @@ static uint32_t up_to_system_call(const struct maker *m, const struct pugmark_bl
 	return 0;
 }
 
-/* Whether @block begins where a call of setjmp returns to, and still has in eax what that has
- * returned before each of its first @n instructions. getcontext, vfork and others return twice and
- * say it in another way. */
-static bool says_again(const struct maker *m, const struct pugmark_block *block, uint32_t index,
-		       uint32_t n)
+/* Whether @block begins where a call of setjmp returns to. getcontext, vfork and others return
+ * twice in another way. */
+static bool is_behind_setjmp(const struct maker *m, const struct pugmark_block *block,
+			     uint32_t index)
 {
 	static const char *const names[] = {"__sigsetjmp", "_setjmp", "setjmp", "sigsetjmp"};
 	const struct pugmark_block *before = index ? &m->model->blocks[index - 1] : NULL;
@@ -151,7 +150,7 @@ static bool says_again(const struct maker *m, const struct pugmark_block *block,
 	const char *name = m->model->imports[site->import].name;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
-			return maker_count_intact(m, block, n, PUGMARK_READS_RESULT) == n;
+			return true;
 	return false;
 }
 
@@ -170,8 +169,10 @@ static struct prog_block begin_block(const struct maker *m, const struct pugmark
 	b.any = entry || root ? maker_cheapest_in_frame(m, block, n) : maker_cheapest(m, block, n);
 	if (root)
 		b.flags |= PROG_ROOT;
-	if (root && says_again(m, block, index, n))
-		b.flags |= PROG_AGAIN;
+	if (root && is_behind_setjmp(m, block, index))
+		b.flags |= PROG_SETJMP |
+			   (maker_count_intact(m, block, n, PUGMARK_READS_RESULT) == n ? PROG_AGAIN
+										       : 0);
 	return b;
 }
 

@@ -204,6 +204,7 @@ int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 	p->last_hit = e->kind == PUGMARK_EVENT_WITNESS
 			      ? (struct hit){e->arm.witness.cfa, e->site, e->module}
 			      : (struct hit){.site = PUGMARK_NONE};
+	p->caught &= e->kind == PUGMARK_EVENT_SIGNAL;
 	/* Of times that are bounds, one that begins earlier tells nothing new. */
 	if (!e->early_ns || p->since_ns > p->last_ns)
 		p->last_ns = p->since_ns;

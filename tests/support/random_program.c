@@ -214,6 +214,8 @@ static void make_block(struct maker *m, uint32_t func, uint32_t i)
 	bool root = i && (m->pad[i] || (after_leaf && random_chance(&m->rng, 10)));
 	if (root)
 		b->flags |= PROG_ROOT;
+	if (root && after_leaf && b[-1].height != PUGMARK_HEIGHT_UNKNOWN)
+		b->flags |= PROG_SETJMP | (m->base + i) % 2 * PROG_AGAIN;
 	m->pad[i] = root;
 	if (!i && b->height == PUGMARK_HEIGHT_UNKNOWN)
 		b->height = 16;

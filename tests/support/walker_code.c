@@ -213,7 +213,7 @@ static bool lands_here(struct walker *w, enum outcome out, uint32_t me, uint32_t
 	if (out != THROWN || w->survivor != me)
 		return false;
 	*block = walker_landing_block(w, &w->stack[me]);
-	return true;
+	return w->again = true;
 }
 
 /* What the end of @block does with the marks there; the block that follows, or NONE. */

@@ -72,6 +72,7 @@ struct walker {
 	uint32_t returned; /* steps when the last handler returned */
 	uint32_t handlers; /* how many are open */
 	uint32_t survivor; /* THROWN: index of the frame that it lands in; NONE: of none */
+	bool again;	   /* THROWN: it has landed, and no event has told that yet */
 	uint32_t target;   /* target_told: the function that the last event has read, or NONE */
 	bool target_told;  /* by an indirect jump that leaves its function on one of its ways */
 	uint32_t steps, limit;

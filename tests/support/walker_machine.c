@@ -112,7 +112,8 @@ static void unwind_snapshot(struct walker *w, const struct pugmark_witness_event
 {
 	uint64_t *words = w->walk->stacks + (w->walk->n_stacks - e->stack_words);
 	uint64_t end = end_of_unwinding(w, e->stack_addr);
-	for (uint32_t i = 0; i < e->stack_words; i++) {
+	bool below = w->plan->sites[e->site].capture & PUGMARK_CAPTURE_BELOW;
+	for (uint32_t i = below; i < e->stack_words; i++) {
 		uint64_t addr = e->stack_addr + 8 * (uint64_t)i;
 		if (addr >= end)
 			break;
@@ -143,6 +144,12 @@ void walker_snapshot(struct walker *w, struct pugmark_witness_event *e, uint64_t
 		unwind_snapshot(w, e, frame);
 }
 
+/* Where sp is in @block, behind setjmp, in frame @f: where it was at that call. */
+static uint64_t sp_behind_setjmp(const struct walker *w, uint32_t block, const struct walk_frame *f)
+{
+	return f->cfa - w->prog->blocks[block - 1].height;
+}
+
 void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t callee_cfa)
 {
 	const struct pugmark_plan_site *site = &w->plan->sites[w->site_of[block]];
@@ -160,11 +167,15 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 	bool pad = callee_cfa && site->capture & PUGMARK_CAPTURE_STACK &&
 		   site->cfa_reg != PUGMARK_CFA_UNKNOWN;
 	uint64_t from = pad ? callee_cfa : f->cfa - 8;
+	if (site->capture & PUGMARK_CAPTURE_BELOW)
+		from = sp_behind_setjmp(w, block, f) - 8;
+	bool first = site->capture & PUGMARK_CAPTURE_IF_AGAIN && !w->again;
+	w->again = false;
 	if (callee_cfa && !pad)
 		e.arm.witness.cfa = callee_cfa;
 	if (site->capture & PUGMARK_CAPTURE_RET)
 		e.arm.witness.ret = f->ret;
-	if (site->capture & PUGMARK_CAPTURE_STACK ||
+	if ((site->capture & PUGMARK_CAPTURE_STACK && !first) ||
 	    (site->capture & PUGMARK_CAPTURE_SNAPSHOT &&
 	     (f->ret >= FOREIGN || walker_returns_to_opaque(w, f->ret))))
 		walker_snapshot(w, &e, from, end_of_stack(w, from),

@@ -36,6 +36,8 @@ static void print_event(const struct pugmark_recording_task *task,
 			printf(" ret=%" PRIx64, pugmark_event_ret(e));
 		if (e->flags & PUGMARK_EVENT_FROM_SIGNAL)
 			fputs(" signal", stdout);
+		if (e->flags & PUGMARK_EVENT_IN_HANDLER)
+			fputs(" in-handler", stdout);
 		if (e->goroutine)
 			printf(" goroutine=%" PRIu64, e->goroutine);
 		for (uint8_t i = 0; i < e->n_values; i++)

@@ -57,6 +57,7 @@ void plan_put_captures(struct outbuf *out, const struct pugmark_plan_site *site)
 		{PUGMARK_CAPTURE_RET, "ret"},	    {PUGMARK_CAPTURE_FLAGS, "flags"},
 		{PUGMARK_CAPTURE_TARGET, "target"}, {PUGMARK_CAPTURE_SNAPSHOT, "snapshot"},
 		{PUGMARK_CAPTURE_STACK, "stack"},   {PUGMARK_CAPTURE_IF_AGAIN, "if-again"},
+		{PUGMARK_CAPTURE_BELOW, "below"},
 	};
 	const char *comma = "";
 	for (size_t i = 0; i < sizeof(captures) / sizeof(*captures); i++)

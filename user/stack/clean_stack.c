@@ -98,7 +98,7 @@ void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint6
 		return;
 	if (e->stack != words)
 		memcpy(words, e->stack, e->stack_words * sizeof(*words));
-	for (uint32_t i = 0, k = 0; i < w.slots[w.n - 1]; i++) {
+	for (uint32_t i = from->below, k = 0; i < w.slots[w.n - 1]; i++) {
 		if (k < w.n && w.slots[k] == i)
 			k++;
 		else if (words[i] >> 32 && !(signal && i - kept < SIGFRAME_WORDS) &&

@@ -14,6 +14,7 @@ struct clean_from {
 			address below */
 	uint64_t sp, bp;
 	bool bp_known;
+	bool below; /* the first word is that right below the event's stack pointer: it stays */
 };
 
 /* Copies the snapshot of @event into @words, with 0 in place of such words, and makes it the

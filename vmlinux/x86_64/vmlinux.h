@@ -243,6 +243,10 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
+
 struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
@@ -257,6 +261,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct pid *thread_pid;
 	struct css_set *cgroups;
+	sigset_t blocked;
 	unsigned long sas_ss_sp;
 	size_t sas_ss_size;
 	struct thread_struct thread;

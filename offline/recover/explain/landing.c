@@ -2,7 +2,9 @@
 /* landing.c: which call an exception has come out of, by the landing pad that it reaches: where
  * silence may have led further than the call in progress, all calls that it can have led to are
  * looked at, frame by frame. The plan says of each where an exception out of it lands (plan.h,
- * `landing`). If one alone can have led to the pad, the thread was in that one. */
+ * `landing`). If one alone can have led to the pad, the thread was in that one. Where setjmp
+ * returns a second time, the stack has the return address of the call that longjmp() came out of.
+ */
 #include "offline/recover/explain/landing.h"
 
 #define DECISIONS_MAX 64 /* that are looked at in one frame; beyond them, nothing is said */
@@ -22,6 +24,10 @@ struct search {
 	uint32_t goal;	 /* of it: the call that has made the frame inside of it where the exception
 			    landed; or PUGMARK_NONE: it landed in it */
 	uint8_t landing; /* there */
+	/* It is behind setjmp: that frame's CFA, and of what it had called when longjmp() came out
+	 * of that the CFA, and where that was to return to; 0: not known. */
+	bool again;
+	uint64_t cfa, left_cfa, left_ret;
 	uint16_t module; /* of the frame whose calls are looked at */
 	bool here;	 /* whether that is the one that the exception landed in */
 	bool there; /* whether one out of it gets there, out of the calls that the frames outside of
@@ -40,11 +46,25 @@ static uint32_t pad_number(const struct pugmark_plan *plan, uint32_t node)
 	return number;
 }
 
+/* Whether it is known of call @n, of the frame that longjmp() has come back to, if longjmp() came
+ * out of it: *@left. */
+static bool knows_left(const struct search *s, const struct pugmark_plan_node *n, bool *left)
+{
+	*left = return_address(s->p, s->module, n) == s->left_ret;
+	return s->left_ret && n->height != PUGMARK_HEIGHT_UNKNOWN &&
+	       s->cfa - n->height == s->left_cfa;
+}
+
 /* Whether the exception may have come out of the call @n, of the frame that is looked at; *@known:
  * false where the plan does not say. Out of a frame inside of the one that it landed in it may have
  * come though it has a landing pad there: that may catch exceptions of other types only. */
 static bool may_come_out_of(const struct search *s, const struct pugmark_plan_node *n, bool *known)
 {
+	bool left;
+	if (s->here && s->again) {
+		*known = knows_left(s, n, &left);
+		return s->there && left;
+	}
 	*known = !s->here ||
 		 (n->landing != PUGMARK_LANDING_NOT_KNOWN && n->landing != PUGMARK_LANDING_OTHER);
 	return s->there && (!s->here || n->landing == s->landing);
@@ -157,9 +177,12 @@ static bool gets_there(const struct search *s)
 	struct silence at;
 	if (s->goal != PUGMARK_NONE || !silence_in(&at, s->p, s->level) || (!at.call && !at.behind))
 		return false;
-	uint8_t landing = (at.call ? at.call : at.behind)->landing;
-	return landing == s->landing || landing == PUGMARK_LANDING_NOT_KNOWN ||
-	       landing == PUGMARK_LANDING_OTHER;
+	const struct pugmark_plan_node *call = at.call ? at.call : at.behind;
+	bool left;
+	if (s->again)
+		return !knows_left(s, call, &left) || left;
+	return call->landing == s->landing || call->landing == PUGMARK_LANDING_NOT_KNOWN ||
+	       call->landing == PUGMARK_LANDING_OTHER;
 }
 
 /* Looks at the calls of open frame @i; false: nothing can be said. *@ends: whether it can end, so
@@ -204,7 +227,52 @@ static bool look_in(struct search *s, uint32_t i, bool *ends)
  */
 static bool can_ask(const struct parser *p)
 {
-	return !p->n_handlers && !p->foreign.sp && !p->placed;
+	return !p->n_handlers && !p->foreign.sp;
+}
+
+bool landing_is_behind(const struct pugmark_plan *plan, uint32_t call, uint32_t node)
+{
+	const struct pugmark_plan_node *n = &plan->nodes[call];
+	bool is = n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+		  n->kind == PUGMARK_NODE_KIND_LEAF;
+	uint32_t next = is ? pugmark_node_next(n) : PUGMARK_NONE;
+	if (next == PUGMARK_NONE || n->flags & PUGMARK_NODE_NORETURN)
+		return false;
+	const struct pugmark_plan_decision *d = &plan->decisions[next];
+	return d->n == 1 && plan->alternatives[d->first] == node;
+}
+
+/* How high the frame of @node is at the call that returns to it and nowhere else, setjmp's;
+ * PUGMARK_HEIGHT_UNKNOWN where that is not known. */
+static int32_t height_at_setjmp(const struct pugmark_plan *plan, uint32_t node)
+{
+	const struct pugmark_plan_func *f = &plan->funcs[plan->nodes[node].func];
+	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++)
+		if (landing_is_behind(plan, i, node))
+			return plan->nodes[i].height;
+	return PUGMARK_HEIGHT_UNKNOWN;
+}
+
+/* Reads which call of that frame longjmp() came out of. The word is another one where sp has moved
+ * since setjmp, where setjmp has made a call to return a second time, as musl's sigsetjmp does, or
+ * where the event was told when the call at its own site had been made (a patched one). */
+static void find_left(struct search *s, const struct pugmark_witness_event *e, uint32_t node)
+{
+	const struct parse_tables *tables = s->p->tables[e->module];
+	uint64_t ret;
+	s->cfa = pugmark_event_cfa(e);
+	s->again = parser_copies_below(s->p, e);
+	if (!s->again || !stack_word(e, e->stack_addr, &ret))
+		return;
+	int32_t height = height_at_setjmp(tables->plan, node);
+	uint32_t call = parse_tables_return_to(tables, ret - e->bias);
+	if (height == PUGMARK_HEIGHT_UNKNOWN || s->cfa - height != parser_stack_begin(s->p, e) ||
+	    call == PUGMARK_NONE || call == node ||
+	    tables->plan->nodes[call].func != tables->plan->nodes[node].func ||
+	    landing_is_behind(tables->plan, call, node))
+		return;
+	s->left_cfa = parser_stack_begin(s->p, e);
+	s->left_ret = ret;
 }
 
 /* The last call of the way is one of ours: goes on at the entry of what it has called. */
@@ -254,6 +322,7 @@ bool landing_find(const struct parser *p, const struct lookahead *la, uint32_t l
 	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
 	uint32_t number = pad_number(plan, node);
 	struct search s = {.p = p, .level = level, .out = out};
+	find_left(&s, la->e, node);
 	s.goal = n_links ? links[n_links - 1].call : PUGMARK_NONE;
 	s.landing = (uint8_t)number;
 	*out = (struct landing){.from = 0};

@@ -22,6 +22,8 @@ struct landing {
  * nothing tells. */
 bool landing_find(const struct parser *parser, const struct lookahead *la, uint32_t level,
 		  const struct stack_link *links, uint32_t n_links, struct landing *out);
+/* Whether @call, of the same function, returns to @node and nowhere else. */
+bool landing_is_behind(const struct pugmark_plan *plan, uint32_t call, uint32_t node);
 /* Brings the parser to that call. Returns whether it is there. */
 bool landing_go(struct parser *parser, const struct landing *at);
 

@@ -244,6 +244,7 @@ static bool is_told(const struct parser *p)
 
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 {
+	p->caught = false;
 	if (pugmark_event_handler(e))
 		p->foreign.sp = 0;
 	if (p->lost)
@@ -272,7 +273,8 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	p->unplaced = !settled && !pugmark_event_handler(e);
 	bool traced =
 		func != PUGMARK_NONE && p->plans[entry.module]->funcs[func].entry != PUGMARK_NONE;
-	if (!traced && pugmark_event_handler(e))
+	p->caught = !traced && pugmark_event_handler(e);
+	if (p->caught)
 		p->foreign = (struct interrupted){
 			.foreign = true,
 			.sp = pugmark_event_sp(e),

@@ -139,19 +139,19 @@ static bool comes_back_again(const struct parser *p, const struct lookahead *la)
 	const struct pugmark_plan *plan = p->plans[la->e->module];
 	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
 	const struct pugmark_plan_func *f = &plan->funcs[plan->nodes[node].func];
-	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++) {
-		const struct pugmark_plan_node *call = &plan->nodes[i];
-		bool is = call->kind == PUGMARK_NODE_KIND_CALL ||
-			  call->kind == PUGMARK_NODE_KIND_UNKNOWN ||
-			  call->kind == PUGMARK_NODE_KIND_LEAF;
-		uint32_t next = is ? pugmark_node_next(call) : PUGMARK_NONE;
-		if (next == PUGMARK_NONE || call->flags & PUGMARK_NODE_NORETURN)
-			continue;
-		const struct pugmark_plan_decision *d = &plan->decisions[next];
-		if (d->n == 1 && plan->alternatives[d->first] == node)
+	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++)
+		if (landing_is_behind(plan, i, node))
 			return true;
-	}
 	return false;
+}
+
+/* Whether the thread was left where the last event, a signal, has found it: the handler, which is
+ * not traced, has not returned. */
+static bool left_by_handler(const struct parser *p, const struct pugmark_witness_event *e,
+			    uint32_t n)
+{
+	return e->flags & PUGMARK_EVENT_IN_HANDLER && p->caught && p->foreign.settled == SETTLED &&
+	       handlers_settled(p, n);
 }
 
 bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct candidate *c)
@@ -168,6 +168,8 @@ bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct 
 	c->unwinding = open ? (struct unwinding){.n = level + 1, .open = open, .sure = true}
 			    : unwinding_of(p, level + 1, n == 0 || again);
 	c->unwinding.again = again && c->unwinding.sure;
+	if (!n && left_by_handler(p, la->e, level + 1))
+		c->unwinding = (struct unwinding){.n = level + 1, .open = p->n, .sure = true};
 	struct landing pad;
 	if (!c->unwinding.sure && landing_find(p, la, level, links, (uint32_t)n, &pad))
 		c->unwinding = (struct unwinding){.n = level + 1 + (uint32_t)n,

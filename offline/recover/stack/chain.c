@@ -205,7 +205,7 @@ void chain_scan_begin(struct chain_scan *s, const struct parser *p,
 		      uint32_t level)
 {
 	*s = (struct chain_scan){.level = level, .any = from->end == CHAIN_WRONG};
-	s->at = cursor_at(p, e, e->module, e->stack_addr);
+	s->at = cursor_at(p, e, e->module, parser_stack_begin(p, e));
 	s->at.opaque = true;
 	if (from->end == CHAIN_HEIGHT)
 		add_frame(s, p, from);

@@ -68,7 +68,8 @@ bool cursor_next_word(struct frame_cursor *c)
 
 enum cursor_step cursor_scan(struct frame_cursor *c)
 {
-	c->cfa = c->cfa > c->e->stack_addr ? c->cfa : c->e->stack_addr;
+	uint64_t begin = parser_stack_begin(c->p, c->e);
+	c->cfa = c->cfa > begin ? c->cfa : begin;
 	while (cursor_next_word(c)) {
 		if (cursor_take_call(c))
 			return STEP_LOST;

@@ -132,7 +132,7 @@ static uint64_t callee_cfa(const struct parser *p, const struct frame *f,
 	/* a landing pad reads the stack from the stack pointer on: a call puts its return address
 	 * right below that address */
 	bool reads = p->plans[f->module]->sites[n->site].capture & PUGMARK_CAPTURE_STACK;
-	return reads && e->stack ? e->stack_addr : 0;
+	return reads && e->stack ? parser_stack_begin(p, e) : 0;
 }
 
 static void follow_call(struct parser *p, uint32_t node, const struct pugmark_witness_event *e)

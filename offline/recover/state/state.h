@@ -189,6 +189,7 @@ struct parser {
 	bool holds;
 	struct interrupted foreign; /* the last one by a handler that is not traced, which has no
 				       frame as long as it calls nothing of ours; sp 0: none */
+	bool caught;		    /* the last event was of that signal */
 	uint8_t position;
 	uint8_t gap_cause;  /* LOST: why */
 	uint8_t lost_cause; /* of the events that were lost: while recording, or with the file */
@@ -241,6 +242,22 @@ static inline bool module_bias(const struct parser *p, uint16_t module, uint64_t
 {
 	*bias = p->bias[module];
 	return p->bias_known >> module & 1;
+}
+
+/* Whether the copy of the stack that the event brings begins with the word right below the stack
+ * pointer. */
+static inline bool parser_copies_below(const struct parser *p,
+				       const struct pugmark_witness_event *e)
+{
+	return e->kind == PUGMARK_EVENT_WITNESS && e->stack &&
+	       p->plans[e->module]->sites[e->site].capture & PUGMARK_CAPTURE_BELOW;
+}
+
+/* Where the stack begins that the event brings. */
+static inline uint64_t parser_stack_begin(const struct parser *p,
+					  const struct pugmark_witness_event *e)
+{
+	return e->stack_addr + (parser_copies_below(p, e) ? 8 : 0);
 }
 
 /* Whether the plan says that what comes after the call in @f may as well be of what it called. */

@@ -70,6 +70,8 @@ static struct pugmark_witness_event any_event(bool sane, uint64_t time_ns)
 	}
 	if (next_random() % 8 == 0)
 		e.flags |= PUGMARK_EVENT_FROM_SIGNAL;
+	if (next_random() % 16 == 0)
+		e.flags |= PUGMARK_EVENT_IN_HANDLER;
 	if (!sane && next_random() % 32 == 0) {
 		for (int i = 0; i < 20; i++)
 			stack[next_random() % 64] = any_number();

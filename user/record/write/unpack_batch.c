@@ -80,7 +80,8 @@ uint64_t unpack_frame(const struct unpacker *u, uint64_t sp, uint64_t bp)
 static void clean_witness(struct unpacker *u, const struct reading *b,
 			  const struct pugmark_plan_site *site, struct pugmark_witness_event *e)
 {
-	struct clean_from from = {.sp = pugmark_event_cfa(e)};
+	struct clean_from from = {.sp = pugmark_event_cfa(e),
+				  .below = site->capture & PUGMARK_CAPTURE_BELOW};
 	uint64_t i = (pugmark_event_cfa(e) - 8 * (uint64_t)site->bp - e->stack_addr) / 8;
 
 	if (!e->stack || site->cfa_reg == PUGMARK_CFA_UNKNOWN || !b->pid || !unpack_stack_room(u))
@@ -128,6 +129,8 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	}
 	if (r->head & HEAD_SIGNAL)
 		e.flags |= PUGMARK_EVENT_FROM_SIGNAL;
+	if (r->head & HEAD_HANDLER)
+		e.flags |= PUGMARK_EVENT_IN_HANDLER;
 	if (r->head & HEAD_SNAPSHOT) {
 		unpack_fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
 		clean_witness(u, b, &mod->sites[e.site], &e);

@@ -50,7 +50,7 @@ void unpack_signal(struct unpacker *u, const struct signal_note *sent, uint32_t 
 	if (e.stack)
 		e.signal.caller = caller_of(u, n, &e);
 	if (e.stack && n->pid && unpack_stack_room(u)) {
-		struct clean_from from = {n->ip, n->regs[7], n->regs[6], true};
+		struct clean_from from = {n->ip, n->regs[7], n->regs[6], true, false};
 
 		attach_stacks_clean(u->attach_stacks, n->pid, &from, u->words, &e);
 	}
