@@ -24,6 +24,7 @@ top = os.path.dirname(os.path.dirname(here))
 os.environ.setdefault("PUGMARK", f"{top}/build/pugmark")
 os.environ.setdefault("TOOLS", f"{top}/build/oracle")
 sys.path.insert(0, here)
+import around  # noqa: E402
 import lot  # noqa: E402
 import packages  # noqa: E402
 import recorded  # noqa: E402
@@ -187,6 +188,38 @@ def hears_the_program_alone():
     return False
 
 
+CALLS = ["call p 1 p:10", "ret p 10", "call p 2 -", "call p 3 p:20", "tail p 21 -", "call p 4 p:10", "ret p 10"]
+HANDLER = ["enter p 30 signal", "call p 31 p:40", "enter p 50 callback", "ret p 50", "ret p 40", "ret p 30"]
+
+
+def tells_sides_from_wrong_traces():
+    """Whether events that stand before a handler by one trace and behind it by another are told from others."""
+    def of(*lines):
+        return around.part_of([line for part in lines for line in ([part] if isinstance(part, str) else part)])
+
+    def at(*places, calls=CALLS, handler=HANDLER):
+        return of(*[line for i in range(len(calls) + 1)
+                    for line in [*handler * places.count(i), *calls[i:i + 1]]])
+
+    inner = [HANDLER[0], *HANDLER, *HANDLER[1:]]
+    inner_later = [HANDLER[0], HANDLER[1], *HANDLER, *HANDLER[2:]]
+    wanted = (
+        ("the same", at(2, 4), at(2, 4), 0), ("one event", at(2), at(3), 1), ("its begin", at(0), at(1), 1),
+        ("its end", at(6), at(7), 1), ("two handlers", at(2, 2), at(2, 3), 1), ("another two", at(1, 5), at(2, 4), 2),
+        ("inside of a handler", at(2, handler=inner), at(2, handler=inner_later), 1),
+        ("two events", at(2), at(4), None), ("one handler less", at(2, 2), at(2), None),
+        ("another event", at(2), at(2, calls=[*CALLS[:3], "call p 9 -", *CALLS[3:]]), None),
+        ("events in another order", at(2), at(2, calls=[CALLS[2], *CALLS[:2], *CALLS[3:]]), None),
+        ("an event out of a handler", at(2), at(2, handler=[HANDLER[0], "call p 2 -", *HANDLER[1:]]), None),
+        ("another handler", at(2), at(2, handler=[HANDLER[0].replace("30", "38"), *HANDLER[1:]]), None),
+    )
+    wrong = [what for what, one, other, moved in wanted
+             if (around.moved_in(one, other), around.moved_in(other, one)) != (moved, moved)]
+    if wrong:
+        print(f"sides of handlers: {', '.join(wrong)}")
+    return not wrong
+
+
 def number(text):
     return int(text) if text.isdigit() else 0
 
@@ -209,7 +242,7 @@ def sum_up(table):
             r["gaps"].isdigit() and int(r["gaps"]) * 1000000 <= number(r["events"]) and r["verdict"] not in WRONG
             for r in rows
         )
-        by = ", ".join(f"{sum(r['verdict'] == v for r in rows)} {v}" for v in (*GOOD, "unseen", "slow", "gaps", *WRONG))
+        by = ", ".join(f"{sum(r['verdict'] == v for r in rows)} {v}" for v in (*GOOD, "around", "unseen", "slow", "gaps", *WRONG))
         print(f"{len(rows)} {kind}s: {by}; no gap in {100 * none / len(rows):.1f} %, "
               f"at most one in a million events in {100 * few / len(rows):.1f} %")
         print(f"{kind}s drawn that give no row: {skipped(table, kind)}")
@@ -246,7 +279,7 @@ def main():
             table = Table(f"{folder}/table")
             fill(table, {"program": lot.draw_installed(args.seed)}, {"program": 12}, until, tries=2)
             right = sum_up(table)
-        right = is_apart() and hears_the_program_alone() and right
+        right = tells_sides_from_wrong_traces() and is_apart() and hears_the_program_alone() and right
         return 0 if right and table.of("program") else 1
     table = Table(args.table)
     wanted = {"service": args.services, "program": args.programs}

@@ -203,9 +203,11 @@ class Program:
         changed = self.change_by_probes(run)
         if changed:
             self.say("HARM", f"by three plans at once: {changed}")
-        gaps, first = recorded.modes_agree(f"{self.folder}/twin", self.folder)
+        gaps, first, moved = recorded.modes_agree(f"{self.folder}/twin", self.folder)
         if first and not gaps:
             self.say("WRONG", f"modes differ, without a gap: {first}")
+        elif moved and not self.row.get("gaps"):
+            self.say("around", recorded.around_handlers(moved))
         return gaps
 
     def logged(self, *before, command=None):

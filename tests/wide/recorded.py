@@ -8,6 +8,8 @@ import re
 import subprocess
 import time
 
+import around
+
 PUGMARK = os.environ["PUGMARK"]
 TOOLS = os.environ["TOOLS"]
 MODES = ("full", "casper", "best")
@@ -81,13 +83,24 @@ def difference(one, other):
 
 
 def modes_agree(recording, folder):
-    """Whether the three plans of one run (--twin) tell the same: (gaps, first difference or None)."""
-    told = []
+    """Whether the three plans of one run (--twin) tell the same: (gaps, first difference or None, how often a handler
+    stands on another side of an event, where that is all that differs)."""
+    told, first, moved = [], None, 0
     for k, mode in enumerate(MODES):
         told.append(f"{folder}/told.{mode}")
         dump(recording, k, told[-1])
-    first = next((d for d in (difference(told[0], t) for t in told[1:]) if d), None)
-    return sum(map(gaps_in, told)), first
+    gaps = sum(map(gaps_in, told))
+    for other in told[1:]:
+        differs = difference(told[0], other)
+        sides = around.moved(told[0], other) if differs and not gaps else None
+        if differs and sides is None:
+            first = first or differs
+        moved += sides or 0
+    return gaps, first, moved
+
+
+def around_handlers(moved):
+    return f"modes differ only in {moved} events before a handler by one and behind it by another"
 
 
 class Recorder:

@@ -259,13 +259,15 @@ class Service:
             if not recorded.gaps_of(f"{self.folder}/rec", self.row):
                 self.say("FAILED")
         self.recorded_life(f"{self.folder}/twin", "--mode", "full", "--twin", "casper", "--twin", "best")
-        gaps, first = recorded.modes_agree(f"{self.folder}/twin", self.folder)
+        gaps, first, moved = recorded.modes_agree(f"{self.folder}/twin", self.folder)
         if first and not gaps:
             self.say("WRONG", f"modes differ, without a gap: {first}")
         if self.row.get("gaps") or gaps:
             self.say("gaps", f"{gaps} by three plans at once")
         elif not os.path.getsize(f"{self.folder}/told.full"):
             self.say("FAILED", "nothing recorded")
+        elif moved:
+            self.say("around", recorded.around_handlers(moved))
         self.say("agree")
 
 
