@@ -259,7 +259,10 @@ CHECKED_TOOLS := $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_
 
 # What unit tests need is built beside the scripts, in the time that these wait.
 BUILT_BESIDE = $(MAKE) --no-print-directory sanitized $(UNIT_BIN)
+# Kept for all scripts: keep_shapes() of tests/support/claims.sh.
+TRY_SHAPES = rm -rf $(BUILD)/tests/cache && XDG_CACHE_HOME=$(abspath $(BUILD))/tests/cache $(BUILD)/pugmark doctor >/dev/null
 check-all: all $(CHECKED_TOOLS)
+	-$(Q)$(TRY_SHAPES)
 	+$(Q)$(RUN_ENV) $(UNIT_COUNTS) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) -i -t $(call limit,420) \
 		$(LONGEST) $(foreach n,$(SAMPLES),$(call as_target,$(n))) \
 		$(filter-out $(LONGEST) $(QUIET) $(APART),$(wildcard tests/e2e/*.sh)) tests/style.sh tests/edges.py \

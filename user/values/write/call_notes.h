@@ -36,10 +36,10 @@ enum call_notes_next { CALL_NOTES_NONE, CALL_NOTES_RECORD, CALL_NOTES_LOST };
 /* How many calls have found no room in the lane since this was last asked, as its process says. */
 uint64_t call_notes_lost(struct call_notes *notes, uint32_t lane);
 /* The next note before number @until of those that are whole, as @out, of which what a
- * CAPTURE_KERNEL has is set; its range is borrowed until call_notes_look(); *@clocks: how much clocks had told its thread by then, 0: nothing.
- * With @told, one that is not whole is not waited for, as its thread does
- * something else: it is lost, or, where it is the last one and @told is 2, told elsewhere. What is
- * lost at one place is one answer, with how many in @out->lost. */
+ * CAPTURE_KERNEL has is set; its range is borrowed until call_notes_look(); *@clocks: how much
+ * clocks had told its thread by then, 0: nothing. With @told, one that is not whole is not waited
+ * for, as its thread does something else: it is lost, or, where it is the last one and @told is 2,
+ * told elsewhere. What is lost at one place is one answer, with how many in @out->lost. */
 enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, uint64_t until,
 				     int told, struct capture *out, struct capture_range *range,
 				     uint64_t *clocks);
