@@ -181,25 +181,47 @@ static int wait_stop(pid_t pid, int *status)
 	return WIFSTOPPED(*status) ? 0 : -ESRCH;
 }
 
-/* Has the thread, which is before a system call instruction, execute that and no more. What stops
- * it before it has is met again when it goes on. */
-static int execute(const struct tracee *t, struct user_regs_struct *regs)
+enum { TRIES = 16, TRAP_FLAG = 0x100 };
+
+/* Resumes the thread by @request until it stands for SIGTRAP behind the system call instruction.
+ * What stops it before it has is met again when it goes on. */
+static int resume(const struct tracee *t, int request, int signal, struct user_regs_struct *regs)
 {
-	enum { TRIES = 16 };
+	enum { OF_CALL = 0x80 }; /* with PTRACE_O_TRACESYSGOOD */
 	int status;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL))
+		if (ptrace(request, t->pid, NULL, (void *)(long)signal))
 			return -errno;
 		int err = wait_stop(t->pid, &status);
 		if (err)
 			return err;
+		signal = 0;
 		if (ptrace(PTRACE_GETREGS, t->pid, NULL, regs))
 			return -errno;
-		if (regs->rip == t->syscall_at + 2)
+		if ((status >> 8 & ~OF_CALL) == SIGTRAP && regs->rip == t->syscall_at + 2)
 			return 0;
 	}
 	return -EIO;
+}
+
+/* Has the thread, which is before a system call instruction and blocks all signals, execute that
+ * and no more. A step would do so, but the kernel forces its SIGTRAP: where that is blocked or
+ * ignored the process has no handler for it any more, nor ignores it (force_sig_info()). So the
+ * thread stands as the call begins, as it is over, and then for a SIGTRAP that is sent: as that is
+ * none of a call's stops it makes an interrupted call of its own again, and may be given a signal.
+ */
+static int execute(const struct tracee *t, struct user_regs_struct *regs)
+{
+	uint64_t but_traps = ~(1ull << (SIGTRAP - 1));
+	struct user_regs_struct behind;
+	int err = resume(t, PTRACE_SYSCALL, 0, regs);
+
+	if (!err)
+		err = resume(t, PTRACE_SYSCALL, 0, regs);
+	if (!err && ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(but_traps), &but_traps))
+		err = -errno;
+	return err ? err : resume(t, PTRACE_CONT, SIGTRAP, &behind);
 }
 
 int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result)
@@ -223,6 +245,7 @@ int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], 
 	regs.r8 = args[4];
 	regs.r9 = args[5];
 	regs.orig_rax = -1;
+	regs.eflags &= ~(uint64_t)TRAP_FLAG; /* of a thread that steps itself */
 	if (ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(all), &all) ||
 	    ptrace(PTRACE_SETREGS, t->pid, NULL, &regs))
 		err = -errno;
