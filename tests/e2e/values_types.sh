@@ -390,4 +390,34 @@ R
 		done
 	fi
 fi
+# --- Fortran --------------------------------------------------------------------------------------
+if command -v gfortran >tool; then
+	cat >heat.f90 <<'F'
+program heat
+  implicit none
+  real(8) :: u(4)
+  integer :: low(-1:1), grid(2,3)
+  character(len=8) :: name
+  u = (/ 1d0, 2d0, 3d0, 4d0 /)
+  low = (/ 7, 8, 9 /)
+  grid = 5
+  name = 'warm'
+  print *, name, sum(u), sum(low), sum(grid) ! HERE
+end program
+F
+	gfortran -O0 -g -o heat heat.f90
+	rm -rf heat.rec
+	"$PUGMARK" record -q --level values -o heat.rec -- ./heat >out 2>err
+	"$PUGMARK" values heat.rec "heat.f90:$(grep -n HERE heat.f90 | cut -d: -f1)" --format json >got
+	claim 'arrays of Fortran have as many elements as they are declared with, and texts their characters' python3 - <<'PY'
+import json
+v = {x['name']: x for x in json.load(open('got'))[0]['variables']}
+assert v['u']['value'] == ['1', '2', '3', '4'] and v['u']['type'] == 'real(kind=8) [4]', v['u']
+assert v['low']['value'] == ['7', '8', '9'], v['low']
+assert v['grid']['type'] == 'integer(kind=4) [3][2]' or v['grid']['type'] == 'integer(kind=4) [2][3]', v['grid']
+assert v['name']['value'] == '"warm    "' and v['name']['type'] == 'character*8', v['name']
+assert all(x['exactness'] == 'exact' for x in v.values()), v
+PY
+fi
+
 conclude

@@ -25,6 +25,25 @@ uint64_t value_constant(Dwarf_Die *die, unsigned name, uint64_t otherwise)
 										     : otherwise;
 }
 
+bool value_dimension(Dwarf_Die *subrange, uint64_t *n)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword first = 0;
+	Dwarf_Word last;
+	Dwarf_Die unit;
+
+	if (dwarf_attr_integrate(subrange, DW_AT_count, &attr))
+		return !dwarf_formudata(&attr, n);
+	/* It may be a variable's value. */
+	if (!dwarf_attr_integrate(subrange, DW_AT_upper_bound, &attr) ||
+	    dwarf_formudata(&attr, &last) || !dwarf_diecu(subrange, &unit, NULL, NULL))
+		return false;
+	if (dwarf_default_lower_bound(dwarf_srclang(&unit), &first))
+		first = 0;
+	*n = last + 1 - value_constant(subrange, DW_AT_lower_bound, (uint64_t)first);
+	return true;
+}
+
 bool value_is_pointer(int tag)
 {
 	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||

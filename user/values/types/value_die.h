@@ -11,6 +11,9 @@
 bool value_plain_type(Dwarf_Die *die, Dwarf_Die *out);
 /* A constant attribute of @die; @otherwise where it has none. */
 uint64_t value_constant(Dwarf_Die *die, unsigned name, uint64_t otherwise);
+/* How many elements a dimension of an array has, a subrange, in *@n. Where it has an upper bound
+ * alone the lower one is that of the language: 1 in Fortran. False: not known. */
+bool value_dimension(Dwarf_Die *subrange, uint64_t *n);
 /* Whether that tag is of pointers or references. */
 bool value_is_pointer(int tag);
 /* In bytes; 0: not known. */

@@ -4,6 +4,7 @@
 #include "user/values/types/value_type_names.h"
 
 #include "user/file/die_walk.h"
+#include "user/values/types/value_die.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
@@ -41,16 +42,12 @@ static void put_dimensions(FILE *out, Dwarf_Die *array)
 	Dwarf_Die child;
 
 	for (int more = dwarf_child(array, &child); !more; more = !die_next(&child)) {
-		Dwarf_Attribute attr;
-		Dwarf_Word n;
+		uint64_t n;
 
 		if (dwarf_tag(&child) != DW_TAG_subrange_type)
 			continue;
-		if (dwarf_attr_integrate(&child, DW_AT_count, &attr) && !dwarf_formudata(&attr, &n))
-			fprintf(out, "[%" PRIu64 "]", (uint64_t)n);
-		else if (dwarf_attr_integrate(&child, DW_AT_upper_bound, &attr) &&
-			 !dwarf_formudata(&attr, &n))
-			fprintf(out, "[%" PRIu64 "]", (uint64_t)n + 1);
+		if (value_dimension(&child, &n))
+			fprintf(out, "[%" PRIu64 "]", n);
 		else
 			fputs("[]", out);
 	}
@@ -87,6 +84,9 @@ static void put_one(FILE *out, Dwarf_Die *type, int depth)
 		put_type(out, type, depth);
 		fputc(' ', out);
 		put_dimensions(out, type);
+		return;
+	case DW_TAG_string_type:
+		fprintf(out, "character*%" PRIu64, value_type_size(type));
 		return;
 	case DW_TAG_subroutine_type:
 		put_type(out, type, depth);

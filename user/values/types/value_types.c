@@ -316,22 +316,11 @@ static bool dimensions(Dwarf_Die *type, struct array *a)
 	Dwarf_Die child;
 
 	for (int more = dwarf_child(type, &child); !more; more = !die_next(&child)) {
-		Dwarf_Attribute attr;
-		Dwarf_Word n;
-
 		if (dwarf_tag(&child) != DW_TAG_subrange_type || a->n == DIMENSIONS)
 			continue;
-		if (dwarf_attr_integrate(&child, DW_AT_count, &attr)) {
-			if (dwarf_formudata(&attr, &n))
-				return false;
-		} else if (dwarf_attr_integrate(&child, DW_AT_upper_bound, &attr)) {
-			if (dwarf_formudata(&attr, &n))
-				return false;
-			n = n + 1 - value_constant(&child, DW_AT_lower_bound, 0);
-		} else {
+		if (!value_dimension(&child, &a->counts[a->n]))
 			return false;
-		}
-		a->counts[a->n++] = n;
+		a->n++;
 	}
 	return a->n > 0;
 }
@@ -438,6 +427,25 @@ static void print_reference(struct printer *p, Dwarf_Die *type, const struct val
 	p->depth--;
 }
 
+/* A text of Fortran: as many characters as its type says, without an end. */
+static void print_text(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
+		       uint64_t off)
+{
+	const struct value_characters chars = {1, ""};
+	uint64_t size = value_type_size(type);
+	struct leaf l;
+
+	if (!size) {
+		print_word(p, "{...}");
+		return;
+	}
+	FILE *out = leaf_begin(&l, p);
+	if (out)
+		value_string_print(out, v, off, size, chars, p->memory);
+	leaf_end(&l);
+	note_bytes(p, v, off, size < ELEMENTS_TEXT ? size : ELEMENTS_TEXT);
+}
+
 static void print_type(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
 		       uint64_t off, struct value_bits bits)
 {
@@ -466,6 +474,9 @@ static void print_type(struct printer *p, Dwarf_Die *type, const struct value_by
 			print_reference(p, type, v, off);
 		else
 			print_word(p, "...");
+		return;
+	case DW_TAG_string_type:
+		print_text(p, type, v, off);
 		return;
 	default:
 		out = leaf_begin(&l, p);
