@@ -62,6 +62,14 @@ claim 'every instruction is known up to the end' grep -qE ' [01] with something 
 "$PUGMARK" verify rec >certificate
 claim 'without witnesses verify does not say that calls are complete' \
 	is "$(grep -c '^complete' certificate)$(grep -c '^calls were not witnessed' certificate)" 01
+# A process that does nothing meanwhile has no calls, which is not the same as that nobody looked.
+cp "$(command -v sleep)" idle
+./idle 300 &
+idle=$!
+started+=("$idle")
+"$PUGMARK" record -q --level values -o idle.rec --duration 1 -p "$idle" 2>err
+"$PUGMARK" verify idle.rec >certificate
+claim 'calls that were witnessed are complete, though there were none' grep -q '^complete: 0 events' certificate
 # The tree of all calls has the same ones, and they lie in main.
 run 0 replay --values rec
 sed -nE 's/^1 [0-9]+ +(weigh.*)/\1/p' out >calls
