@@ -45,8 +45,8 @@ static const char *what_helps(const struct recorder_options *o, const struct rec
 		return "";
 	if (!o->carrier)
 		return " (a larger --ring helps)";
-	return o->on_full_wait ? " (a larger --ring helps, or more room on the disk)"
-			       : " (--on-full wait helps, or a larger --ring)";
+	return o->on_full_wait ? " (larger --lane-memory and --ring help, or more room on the disk)"
+			       : " (--on-full wait helps, or larger --lane-memory and --ring)";
 }
 
 /* Values of several threads: which of them are known only with another option. */
