@@ -93,7 +93,9 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 /* Takes what has come. Returns how many bytes that were. */
 static size_t take(struct capturing *c)
 {
-	enum { NOTES_SHARE = 16 };
+	/* Of a lane. Whoever waits for a process has work left for as long as a short look takes it
+	 * the processor, but not for a long one. */
+	enum { NOTES_SHARE = 128 };
 	unsigned long before = ring_read(c->ring);
 
 	capture_writer_begin(c->writer, now_ns());
