@@ -10,6 +10,7 @@
 #include "offline/replay/meet/records.h"
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
+#include "offline/replay/threads/threads.h"
 
 #include <sys/syscall.h>
 
@@ -28,17 +29,19 @@ bool value_run_at_clock(const struct value_run *run, const struct capture *c)
 	       c->sp == value_machine_state(run->machine)->gpr[VALUE_RSP];
 }
 
-/* How many of the next records are of calls that were missed; 0: none, or the run is at nothing
- * that a record soon tells. */
+/* How many of the next records are of calls that were missed, and losses of the processor between
+ * them; 0: none, or the run is at nothing that a record soon tells. */
 static uint64_t missed(const struct value_run *run, value_run_at at)
 {
+	bool calls = false;
 	for (uint64_t n = 0; n < MOST_MISSED && run->supposition.holds && !run->turned; n++) {
 		const struct capture *c = value_run_record_at(run, run->next + n);
 		if (c && at(run, c))
-			return n;
+			return calls ? n : 0;
 		if (!c || (c->kind != CAPTURE_SWITCH && c->kind != CAPTURE_KERNEL) ||
 		    (c->kind == CAPTURE_KERNEL && c->nr == SYS_rt_sigreturn))
 			return 0;
+		calls |= c->kind == CAPTURE_KERNEL;
 	}
 	return 0;
 }
@@ -51,7 +54,9 @@ int value_run_pass_missed(struct value_run *run, value_run_at at)
 	for (; n; n--) {
 		const struct capture *c = value_run_record(run);
 		run->next++;
-		if (c->kind == CAPTURE_KERNEL && value_run_kernel(run, c))
+		if (c->kind == CAPTURE_SWITCH) /* others were executed since, nobody knows where */
+			value_threads_part(run);
+		else if (value_run_kernel(run, c))
 			return VALUE_REPLAY_NO_MEMORY;
 	}
 	return VALUE_REPLAY_LIMIT;
