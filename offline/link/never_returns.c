@@ -3,7 +3,10 @@
  * may return, and to the landing pads of its calls. It returns if that leads to a return, to a jump
  * out of what is known, or to anything that does not decode; it does not where each way ends in a
  * call that never returns: of an import that is known by its name, or of a function of the library
- * of which the same is found. In doubt a function returns. */
+ * of which the same is found. In doubt a function returns. But functions that end in calls of each
+ * other, as where raising an exception may raise one, do not return for that: one that is being
+ * looked at is taken not to return, and where it does after all, what was found by that is looked
+ * at again. */
 #include "offline/link/never_returns.h"
 
 #include "offline/base/search.h"
@@ -26,6 +29,7 @@ enum verdict { NOT_ASKED, BEING_ASKED, RETURNS, NEVER };
 struct asked {
 	uint64_t addr;
 	enum verdict verdict;
+	bool assumed; /* BEING_ASKED: taken not to return by another */
 };
 
 struct library {
@@ -37,6 +41,7 @@ struct library {
 	uint32_t n_landings;
 	VEC(struct asked) asked; /* by addr */
 	uint32_t insns_left;
+	bool refuted; /* one does return that was taken not to */
 	bool no_memory;
 };
 
@@ -95,7 +100,7 @@ static struct asked *asked_at(struct library *lib, uint64_t addr)
 	}
 	memmove(&lib->asked.at[low + 1], &lib->asked.at[low],
 		(lib->asked.n - 1 - low) * sizeof(struct asked));
-	lib->asked.at[low] = (struct asked){addr, NOT_ASKED};
+	lib->asked.at[low] = (struct asked){.addr = addr};
 	return &lib->asked.at[low];
 }
 
@@ -176,9 +181,11 @@ static bool run_returns(struct library *lib, struct ways *w, uint64_t addr, int 
 static bool never(struct library *lib, uint64_t addr, int depth)
 {
 	struct asked *a = asked_at(lib, addr);
+	if (a && a->verdict == BEING_ASKED)
+		return a->assumed = true;
 	if (!a || a->verdict != NOT_ASKED || depth == MAX_DEPTH)
 		return a && a->verdict == NEVER;
-	a->verdict = BEING_ASKED;
+	*a = (struct asked){.addr = addr, .verdict = BEING_ASKED};
 	struct ways *w = calloc(1, sizeof(*w));
 	lib->no_memory |= !w;
 	bool returns = !w;
@@ -188,9 +195,26 @@ static bool never(struct library *lib, uint64_t addr, int depth)
 		returns = w->n > MAX_WAYS || run_returns(lib, w, w->at[w->next++], depth + 1);
 	free(w);
 	a = asked_at(lib, addr);
-	if (a)
-		a->verdict = returns ? RETURNS : NEVER;
+	if (!a)
+		return false;
+	a->verdict = returns ? RETURNS : NEVER;
+	lib->refuted |= returns && a->assumed;
 	return !returns;
+}
+
+/* The same, by nothing that was only assumed. That one returns is found by what does, so it stays
+ * found: each turn finds one more. */
+static bool surely_never(struct library *lib, uint64_t addr)
+{
+	for (;;) {
+		lib->refuted = false;
+		bool ends = never(lib, addr, 0);
+		if (!lib->refuted)
+			return ends;
+		for (uint32_t i = 0; i < lib->asked.n; i++)
+			if (lib->asked.at[i].verdict == NEVER)
+				lib->asked.at[i].verdict = NOT_ASKED;
+	}
 }
 
 static uint64_t definition(const struct library *lib, const char *name)
@@ -252,7 +276,7 @@ static int ask(struct names *names, const char *path)
 	for (uint32_t i = 0; i < names->model->n_imports; i++) {
 		uint64_t addr = definition(&lib, names->model->imports[i].name);
 		if (addr && names->found[i] != GOES_ON)
-			names->found[i] = never(&lib, addr, 0) ? ENDS : GOES_ON;
+			names->found[i] = surely_never(&lib, addr) ? ENDS : GOES_ON;
 	}
 	VEC_FREE(&lib.asked);
 	elf_image_free(lib.image);

@@ -94,12 +94,66 @@ begin
    Put_Line (Integer'Image (S));
 end Program;
 ADB
-if command -v gnatmake >/dev/null && gnatmake -q program.adb; then
-	tells Ada
-else
-	echo 'SKIP: no compiler of Ada'
-	skipped=$((skipped + 1))
-fi
+cat >meets.adb <<'ADB'
+with Ada.Text_IO; use Ada.Text_IO;
+procedure Meets is
+   Odd, Third : exception;
+   Sum : Integer := 0;
+   task type Server is
+      entry Ask (N : in out Integer);
+   end Server;
+   task body Server is
+   begin
+      loop
+         begin
+            accept Ask (N : in out Integer) do
+               if N mod 2 = 1 then
+                  raise Odd with "odd";
+               end if;
+               if N mod 3 = 0 then
+                  raise Third;
+               end if;
+               N := N / 2;
+            end Ask;
+         exception
+            when Odd => null;
+         end;
+      end loop;
+   exception
+      when Third => null;
+   end Server;
+   procedure Asks (S : in out Server; N : Integer) is
+      M : Integer := N;
+   begin
+      S.Ask (M);
+      Sum := Sum + M;
+   exception
+      when Odd => Sum := Sum + 100;
+   end Asks;
+begin
+   for I in 1 .. 5 loop
+      declare
+         S : Server;
+      begin
+         Asks (S, 1);
+         Asks (S, 4);
+         Asks (S, 5);
+         Asks (S, 6);
+      exception
+         when Third => Sum := Sum + 1000;
+      end;
+   end loop;
+   Put_Line (Integer'Image (Sum));
+end Meets;
+ADB
+for source in program meets; do
+	if command -v gnatmake >/dev/null && gnatmake -q -O1 $source.adb -o program; then
+		tells "Ada, $source"
+	else
+		echo 'SKIP: no compiler of Ada'
+		skipped=$((skipped + 1))
+	fi
+done
 
 cat >program.d <<'D'
 import core.stdc.stdio;

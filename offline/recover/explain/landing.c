@@ -104,7 +104,8 @@ static bool look_at_call(struct search *s, const struct reached *r, uint32_t at,
 	const struct parse_tables *tables = s->p->tables[s->module];
 	const struct pugmark_plan_node *n = &tables->plan->nodes[node];
 	bool known, may;
-	*passed = !(n->flags & PUGMARK_NODE_NORETURN);
+	*passed = !(n->flags & PUGMARK_NODE_NORETURN) &&
+		  (n->kind != PUGMARK_NODE_KIND_CALL || parse_tables_func_empty(tables, n->callee));
 	if (n->flags & PUGMARK_NODE_UNTOLD)
 		return false;
 	if (node == s->goal)

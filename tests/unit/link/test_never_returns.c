@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_never_returns.c: claims that an import never returns whose one definition ends in a call of
- * the unwinder; and that it may where another library defines it too, in whatever order they are
- * searched: one that calls the unwinder and returns, or one that does not call it. */
+ * the unwinder, or of another function that may end in a call of itself; and that it may where
+ * another library defines it too, in whatever order they are searched: one that calls the unwinder
+ * and returns, or one that does not call it. */
 #include "tests/unit/code/model_helper.h"
 
 #include "offline/link/never_returns.h"
@@ -18,6 +19,17 @@ static int set_up(void **state)
 	compile_text(dir, "may.so", "-O1 -shared -fPIC",
 		     "int _Unwind_RaiseException(void *);\n"
 		     "void leave(void *e) { if (e) _Unwind_RaiseException(e); }\n");
+	compile_text(dir, "round.so", "-O1 -shared -fPIC",
+		     "void abort(void); int _Unwind_RaiseException(void *);\n"
+		     "__attribute__((noreturn)) void leave(void *);\n"
+		     "__attribute__((noinline, noreturn)) void last(void *e)\n"
+		     "{ if (!e) abort(); leave(e); }\n"
+		     "void leave(void *e) { _Unwind_RaiseException(e); last(e); }\n");
+	compile_text(
+		dir, "round_may.so", "-O1 -shared -fPIC",
+		"int _Unwind_RaiseException(void *); void leave(void *);\n"
+		"__attribute__((noinline)) void last(void *e) { if (e) leave(e); asm(\"\"); }\n"
+		"void leave(void *e) { _Unwind_RaiseException(e); last(e); asm(\"\"); }\n");
 	compile_text(dir, "returns.so", "-O1 -shared -fPIC", "void leave(void *e) {}\n");
 	compile_text(dir, "others.so", "-O1 -shared -fPIC",
 		     "void leave(void *); void stay(void) { leave(0); }\n");
@@ -66,6 +78,13 @@ static void what_raises_never_returns(void **state)
 	assert_false(never("may.so", "others.so"));
 }
 
+static void what_ends_in_itself_never_returns(void **state)
+{
+	(void)state;
+	assert_true(never("round.so", "others.so"));
+	assert_false(never("round_may.so", "others.so"));
+}
+
 static void another_definition_may_return(void **state)
 {
 	(void)state;
@@ -79,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_raises_never_returns),
+		cmocka_unit_test(what_ends_in_itself_never_returns),
 		cmocka_unit_test(another_definition_may_return),
 	};
 	return cmocka_run_group_tests_name("imports that never return", tests, set_up, tear_down);
