@@ -74,6 +74,7 @@ cat >places.c <<'C'
 
 #define FN __attribute__((noipa))
 static int fds[2], sum;
+static volatile int there;
 
 FN static void note(int by) { sum += by; }
 FN static void tidy(void *by) { note(*(int *)by); }
@@ -115,10 +116,10 @@ IN(first, TWO_CALLS(fds[0], POLLIN))
 IN(second, TWO_CALLS(fds[1], POLLOUT))
 IN(first_deep, two_calls(fds[0], POLLIN))
 IN(second_deep, two_calls(fds[1], POLLOUT))
-IN(late, pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); usleep(100000);
+IN(late, there = 1; pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); usleep(600000);
    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL); pthread_testcancel())
 #ifndef spins
-IN(spins, pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL); getpid();
+IN(spins, pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL); getpid(); there = 1;
    for (volatile int i = 0;; i++) if (i == 1000000000) getppid())
 #endif
 IN(leaves, getpid(); if (sum < 1000) pthread_exit(NULL))
@@ -152,7 +153,10 @@ int main(void)
 	for (int i = 0; i < 7; i++) {
 		pthread_t thread;
 		pthread_create(&thread, NULL, in[i], &two);
-		usleep(50000);
+		there = 0;
+		do
+			usleep(300000); /* until it is there */
+		while (in[i] == spins && !there);
 		pthread_cancel(thread);
 		pthread_join(thread, NULL);
 	}
