@@ -4,11 +4,13 @@
  * executed behind a function's return, and gives no height for it, leaves there that of the code
  * before. So does OCaml with calls of what raises an error of bounds, out of a `try`. But a jump
  * leaves the stack as it is: where all ways to a block are jumps, and all come at one height, and
- * that is not the block's, it is the jumps'. */
+ * that is not the block's, it is the jumps'. LLVM moves an `add $n,%rsp` up and leaves its
+ * directive where it was: between the two the height is that behind the directive. */
 #include "offline/code/builder.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_ROUNDS = 4 };
 
@@ -155,6 +157,66 @@ static bool returns_behind(const struct builder *b, const struct pugmark_block *
 	       at.offset == behind.offset;
 }
 
+/* What `add $n,%rsp` adds; 0: it is another instruction. */
+static int32_t added_to_sp(const uint8_t *insn, size_t len_bytes)
+{
+	static const uint8_t by_byte[] = {0x48, 0x83, 0xc4}, by_word[] = {0x48, 0x81, 0xc4};
+	int32_t word;
+	if (len_bytes == 4 && !memcmp(insn, by_byte, sizeof(by_byte)))
+		return (int8_t)insn[3];
+	if (len_bytes != 7 || memcmp(insn, by_word, sizeof(by_word)))
+		return 0;
+	memcpy(&word, insn + 3, sizeof(word));
+	return word;
+}
+
+/* Whether the row that tells of an `add $n,%rsp` in @block comes late: LLVM moves the instruction
+ * up, before a comparison and its jump say, and not its directive. Then in *@range what lies
+ * between the two. */
+static bool comes_late(const struct builder *b, const struct pugmark_block *block,
+		       struct range *range)
+{
+	uint32_t last = block->insn + block->n_insns - 1, i = block->insn;
+	while (i < last && !added_to_sp(builder_insn_bytes(b, i), b->insns.at[i].len))
+		i++;
+	if (i >= last)
+		return false;
+	int32_t added = added_to_sp(builder_insn_bytes(b, i), b->insns.at[i].len);
+	struct pugmark_cfa before = builder_cfa_at(b, insn_addr(b, i)), then = before;
+	uint64_t from = insn_addr(b, i + 1), to = from;
+	for (; i < last && then.reg == before.reg && then.offset == before.offset; i++) {
+		to = insn_addr(b, i + 1);
+		then = builder_cfa_at(b, to);
+	}
+	if (then.reg == before.reg && then.offset == before.offset) {
+		to = block->addr + block->size;
+		then = builder_cfa_at(b, to);
+	}
+	*range = (struct range){from, to, -added};
+	return added > 0 && to > from && before.reg == PUGMARK_CFA_SP &&
+	       then.reg == PUGMARK_CFA_SP && then.offset == before.offset - added;
+}
+
+/* First: the heights of jumps are told by rows. */
+static int shift_late(struct builder *b)
+{
+	struct range late;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < b->blocks.n; i++)
+		n += comes_late(b, &b->blocks.at[i], &late);
+	struct range *ranges = n ? malloc(n * sizeof(*ranges)) : NULL;
+	if (!ranges)
+		return n ? -ENOMEM : 0;
+	n = 0;
+	for (uint32_t i = 0; i < b->blocks.n; i++)
+		if (comes_late(b, &b->blocks.at[i], &late))
+			ranges[n++] = late;
+	qsort(ranges, n, sizeof(*ranges), compare_ranges);
+	int err = shift_rows(b, ranges, n);
+	free(ranges);
+	return err;
+}
+
 static int shift_all(const struct stale *s)
 {
 	struct builder *b = s->b;
@@ -186,7 +248,7 @@ int stale_rows_correct(struct builder *b)
 		.height = calloc((size_t)b->blocks.n + 1, sizeof(*s.height)),
 		.shift = calloc((size_t)b->blocks.n + 1, sizeof(*s.shift)),
 	};
-	int err = s.height && s.shift ? 0 : -ENOMEM;
+	int err = s.height && s.shift ? shift_late(b) : -ENOMEM;
 	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
 		const struct pugmark_func *f = &b->funcs.at[i];
 		s.grew = !(f->flags & (PUGMARK_FUNC_NO_CFI | PUGMARK_FUNC_OPEN_JUMP));
