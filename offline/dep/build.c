@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BLOCKS = 1 << 15, VALUES = 1 << 18, SYS_RT_SIGRETURN = 15 };
 
@@ -192,15 +193,15 @@ static void catch_up(struct dep_build *b)
 
 /* --- crossings ------------------------------------------------------------------------------- */
 
-static void take_signal(struct dep_build *b)
+static void take_signal(struct dep_build *b, const struct capture *c)
 {
-	uint32_t *signals = realloc(b->signals, (b->n_signals + 1) * sizeof(*signals));
+	struct dep_signal *signals = realloc(b->signals, (b->n_signals + 1) * sizeof(*signals));
 	if (!signals) {
 		b->no_memory = true;
 		return;
 	}
 	b->signals = signals;
-	b->signals[b->n_signals++] = ++b->next_id;
+	b->signals[b->n_signals++] = (struct dep_signal){c->number, ++b->next_id};
 	dep_add_event(b, &(struct dep_event){.kind = DEP_SIGNAL, .id = b->next_id});
 }
 
@@ -210,11 +211,26 @@ static void take_ranges(struct dep_build *b, struct dep_event *e, const struct c
 		shadow_set(&b->shadow, c->ranges[i].addr, c->ranges[i].len, dep_more_defs(b, e, 1));
 }
 
-static void take_kernel(struct dep_build *b, const struct capture *c)
+/* A handler returns; it need not be the last that began. */
+static void take_signal_end(struct dep_build *b, const struct value_run *run,
+			    const struct capture *c)
+{
+	uint64_t number;
+	bool known = value_run_returns_from(run, c, &number);
+	size_t i = known ? b->n_signals : 0;
+	while (i && b->signals[i - 1].number != number)
+		i--;
+	if (!i)
+		return;
+	dep_add_event(b, &(struct dep_event){.kind = DEP_SIGNAL_END, .id = b->signals[i - 1].id});
+	memmove(&b->signals[i - 1], &b->signals[i], (b->n_signals - i) * sizeof(*b->signals));
+	b->n_signals--;
+}
+
+static void take_kernel(struct dep_build *b, const struct value_run *run, const struct capture *c)
 {
 	if (c->nr == SYS_RT_SIGRETURN && b->n_signals) {
-		uint32_t id = b->signals[--b->n_signals];
-		dep_add_event(b, &(struct dep_event){.kind = DEP_SIGNAL_END, .id = id});
+		take_signal_end(b, run, c);
 		return;
 	}
 	dep_born_fork(b, c);
@@ -279,10 +295,10 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		enter(b, c);
 		break;
 	case VALUE_CROSSING_KERNEL:
-		take_kernel(b, c);
+		take_kernel(b, run, c);
 		break;
 	case VALUE_CROSSING_SIGNAL:
-		take_signal(b);
+		take_signal(b, c);
 		break;
 	case VALUE_CROSSING_SWITCH:
 		break;

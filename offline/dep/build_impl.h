@@ -75,6 +75,12 @@ struct dep_heap {
 	size_t n, room;
 };
 
+/* A signal: the number of its record, and its event. */
+struct dep_signal {
+	uint64_t number;
+	uint32_t id;
+};
+
 struct dep_build {
 	struct dep_trace trace;
 	struct value_run *run;
@@ -92,7 +98,7 @@ struct dep_build {
 	bool no_memory;
 	struct dep_pending *calls;
 	size_t n_calls, room_calls;
-	uint32_t *signals;
+	struct dep_signal *signals; /* whose handlers may return */
 	size_t n_signals;
 	uint32_t next_id;
 	struct dep_stream streams[DEP_FDS];

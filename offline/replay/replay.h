@@ -72,6 +72,9 @@ bool value_run_was_alone(const struct value_run *run, uint64_t from, uint64_t to
 /* Where its process has other threads: the instructions that come next are executed behind record
  * *@from, and before *@to, in the order over all tasks (capture.order). False: it has none. */
 bool value_run_when(const struct value_run *run, uint64_t *from, uint64_t *to);
+/* While the record @c of an rt_sigreturn() is told (VALUE_CROSSING_KERNEL): the number of the
+ * record of the signal whose handler returns. False: it is not known. */
+bool value_run_returns_from(const struct value_run *run, const struct capture *c, uint64_t *number);
 /* Whether the task is the first one of a process that another one has forked, whose memory and
  * registers it begins with; *@order: of the record of that call. */
 bool value_run_forked(const struct value_run *run, uint64_t *order);

@@ -243,4 +243,33 @@ int main(void)
 C
 sees 'what handlers make of flags and vectors, and two at once' frames
 
+# What main has in a register behind the handler is its own, whatever the handler had there when another one began.
+build away <<'C'
+static sigjmp_buf back;
+static volatile int sink;
+static long send(int s) { return syscall(SYS_tgkill, getpid(), getpid(), s); }
+static void inner(int s) { siglongjmp(back, 1); }
+static void outer(int s)
+{
+	long pid = getpid(), nr = SYS_tgkill, sig = SIGUSR2, r;
+	if (!sigsetjmp(back, 1))
+		asm volatile("mov $99, %%r12\n\tsyscall" : "=a"(r) : "0"(nr), "D"(pid), "S"(pid), "d"(sig) : "r12", "rcx", "r11", "memory"); /* wrong */
+	sink = s;
+}
+__attribute__((noinline, noipa)) void last(long v) { note(1, v); }
+int main(int argc, char **argv)
+{
+	long pid = getpid(), nr = SYS_tgkill, sig = SIGUSR1, r, mine = argc * 7;
+	signal(SIGUSR1, outer);
+	signal(SIGUSR2, inner);
+	asm volatile("mov %[m], %%r12\n\tsyscall\n\tmov %%r12, %[m]" /* kept */
+		: "=a"(r), [m] "+r"(mine) : "0"(nr), "D"(pid), "S"(pid), "d"(sig) : "r12", "rcx", "r11", "memory");
+	last(mine);
+	return 0;
+}
+C
+sees 'a register that an outer handler changes, and an inner one is left' away
+"$PUGMARK" why rec last v >lines 2>err
+claim 'a slice leads to what main has computed' grep -q 'main .*mine = argc' lines
+claim 'and to no handler' is "$(grep -cE ' (outer|inner) ' lines)" 0
 conclude

@@ -162,6 +162,7 @@ int value_run_signal(struct value_run *run, const struct capture *c)
 	struct interrupted *was = value_run_interrupt(run);
 	if (!was)
 		return VALUE_REPLAY_NO_MEMORY;
+	was->number = c->number;
 	was->sp = c->sp;
 	was->outside = run->outside;
 	was->in_library = run->in_library;

@@ -85,3 +85,12 @@ const struct interrupted *value_run_returning(const struct value_run *run, const
 	const struct interrupted *was = value_run_handler_at(run, *frame);
 	return was ? was : found_with(run, c->sp, !known);
 }
+
+bool value_run_returns_from(const struct value_run *run, const struct capture *c, uint64_t *number)
+{
+	uint64_t frame;
+	const struct interrupted *was = value_run_returning(run, c, &frame);
+	if (was)
+		*number = was->number;
+	return was;
+}

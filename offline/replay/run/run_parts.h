@@ -22,11 +22,12 @@ struct open_call {
 /* What a signal handler interrupted. */
 struct interrupted {
 	bool outside, in_library, unseen;
-	bool entered;	/* the handler was seen to begin */
-	bool hidden;	/* no register was told of where it was, */
-	bool unsure;	/* nor is it known at what time it was there */
-	uint64_t sp;	/* where it was */
-	uint64_t frame; /* of the handler; 0: not known */
+	bool entered;	 /* the handler was seen to begin */
+	bool hidden;	 /* no register was told of where it was, */
+	bool unsure;	 /* nor is it known at what time it was there */
+	uint64_t number; /* of the signal's record */
+	uint64_t sp;	 /* where it was */
+	uint64_t frame;	 /* of the handler; 0: not known */
 	size_t n_calls;
 	struct value_state state;
 	struct value_known known;
