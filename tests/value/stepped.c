@@ -32,7 +32,7 @@ void stepped_die(const char *what)
 static bool wait_stop(struct stepped *s)
 {
 	int status;
-	if (waitpid(s->pid, &status, 0) != s->pid)
+	if (waitpid(s->pid, &status, __WALL) != s->pid)
 		stepped_die("waitpid");
 	if (!WIFSTOPPED(status)) {
 		s->exited = true;
@@ -68,18 +68,47 @@ static void become(char **argv, const char *input, const char *output)
 	close(out);
 	personality(ADDR_NO_RANDOMIZE);
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	raise(SIGSTOP);
 	execvp(argv[0], argv);
 	stepped_die(argv[0]);
 }
 
-void stepped_start(struct stepped *s, char **argv, const char *input, const char *output)
+static void open_memory(struct stepped *s)
 {
 	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
+	s->mem = open(path, O_RDWR);
+	if (s->mem < 0)
+		stepped_die(path);
+}
+
+void stepped_attach(struct stepped *s, pid_t tid)
+{
+	s->pid = tid;
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) || ptrace(PTRACE_INTERRUPT, tid, 0, 0) || !wait_stop(s))
+		stepped_die("PTRACE_SEIZE");
+	open_memory(s);
+}
+
+void stepped_let_go(struct stepped *s)
+{
+	if (!s->exited && ptrace(PTRACE_DETACH, s->pid, 0, (long)s->pass))
+		stepped_die("PTRACE_DETACH");
+	close(s->mem);
+}
+
+void stepped_start(struct stepped *s, char **argv, const char *input, const char *output)
+{
 	s->pid = fork();
 	if (!s->pid)
 		become(argv, input, output);
-	if (!wait_stop(s))
-		exit(2);
+	if (!wait_stop(s) || ptrace(PTRACE_SETOPTIONS, s->pid, 0,
+				    PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
+		stepped_die("the program");
+	/* To the exec before it is over, as the end of that call is where a static program stands.
+	 */
+	if (ptrace(PTRACE_CONT, s->pid, 0, 0) || !wait_stop(s))
+		stepped_die(argv[0]);
 	struct entry_trap trap;
 	errno = -entry_trap_set(s->pid, &trap);
 	if (errno)
@@ -87,17 +116,13 @@ void stepped_start(struct stepped *s, char **argv, const char *input, const char
 	errno = -hide_vdso(s->pid);
 	if (errno)
 		stepped_die("hiding the vDSO, as the recorder does");
-	ptrace(PTRACE_SETOPTIONS, s->pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
 	while (!entry_trap_hit(s->pid, &trap)) {
 		ptrace(PTRACE_SYSCALL, s->pid, 0, (long)s->pass);
 		if (!wait_stop(s))
 			stepped_die("the entry point was not reached");
 	}
 	s->pass = 0;
-	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
-	s->mem = open(path, O_RDWR);
-	if (s->mem < 0)
-		stepped_die(path);
+	open_memory(s);
 }
 
 void stepped_end(struct stepped *s)
@@ -144,6 +169,19 @@ void stepped_general(struct stepped *s)
 {
 	if (ptrace(PTRACE_GETREGS, s->pid, 0, &s->regs))
 		stepped_die("PTRACE_GETREGS");
+}
+
+bool stepped_syscall(struct stepped *s)
+{
+	enum { TRAP_FLAG = 0x100 };
+	uint8_t bytes[2];
+	stepped_general(s);
+	if (s->regs.rcx != s->regs.rip || !stepped_read(s, s->regs.rip - 2, bytes, 2) ||
+	    bytes[0] != 0x0f || bytes[1] != 0x05)
+		return false;
+	s->regs.r11 &= ~(uint64_t)TRAP_FLAG;
+	stepped_write_registers(s);
+	return true;
 }
 
 void stepped_registers(struct stepped *s)

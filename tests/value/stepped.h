@@ -29,10 +29,16 @@ __attribute__((noreturn)) void stepped_die(const char *what);
  * entry point. @s is zeroed. */
 void stepped_start(struct stepped *s, char **argv, const char *input, const char *output);
 void stepped_end(struct stepped *s);
+/* Stops the thread @tid of a process that runs. It need not be a first one. */
+void stepped_attach(struct stepped *s, pid_t tid);
+void stepped_let_go(struct stepped *s);
 
 /* One instruction, of a rep string instruction one turn. False: the process has ended. */
 bool stepped_step(struct stepped *s);
 uint64_t stepped_ip(struct stepped *s);
+/* Whether the last step was a system call. Reads the general registers, and takes from r11, where
+ * the kernel has put all flags, the one of stepping. */
+bool stepped_syscall(struct stepped *s);
 
 /* Reads all registers; what follows is of the registers that were read last. */
 void stepped_registers(struct stepped *s);
