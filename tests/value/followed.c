@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMORY_EVERY = 50000, REP_MAX = 4096, TRAP_FLAG = 0x100 };
+enum { MEMORY_EVERY = 50000, REP_MAX = 4096 };
 
 struct store {
 	uint64_t addr;
@@ -109,14 +109,13 @@ static void compare_vectors(struct followed *f, const struct value_insn *insn)
 		wrong(f, insn, "mxcsr: %x, is %x", s->mxcsr, stepped_mxcsr(&f->p));
 }
 
-static void compare_bytes(struct followed *f, const struct value_insn *insn, uint64_t addr,
-			  size_t len)
+void followed_loaded(struct followed *f, const struct value_insn *insn, uint64_t addr,
+		     const uint8_t *truth, size_t len)
 {
 	struct value_memory *mem = value_machine_memory(f->machine);
-	uint8_t told[VALUE_PAGE], quality[VALUE_PAGE], truth[VALUE_PAGE];
-	if (value_memory_read(mem, addr, told, len, NULL) ||
-	    value_memory_read_qualities(mem, addr, quality, len) ||
-	    !stepped_read(&f->p, addr, truth, len))
+	uint8_t told[VALUE_PAGE], quality[VALUE_PAGE];
+	if (mem->on_supposition || value_memory_read(mem, addr, told, len, NULL) ||
+	    value_memory_read_qualities(mem, addr, quality, len))
 		return;
 	for (size_t i = 0; i < len; i++)
 		if (!quality[i] && told[i] != truth[i]) {
@@ -124,6 +123,14 @@ static void compare_bytes(struct followed *f, const struct value_insn *insn, uin
 			      truth[i], f->p.regs.rsp);
 			return;
 		}
+}
+
+static void compare_bytes(struct followed *f, const struct value_insn *insn, uint64_t addr,
+			  size_t len)
+{
+	uint8_t truth[VALUE_PAGE];
+	if (stepped_read(&f->p, addr, truth, len))
+		followed_loaded(f, insn, addr, truth, len);
 }
 
 static void compare_memory(struct followed *f, const struct value_insn *insn)
@@ -134,6 +141,18 @@ static void compare_memory(struct followed *f, const struct value_insn *insn)
 		for (uint64_t a = at[i].start; at[i].prot & VALUE_WRITE && a < at[i].end;
 		     a += VALUE_PAGE, f->pages++)
 			compare_bytes(f, insn, a, VALUE_PAGE);
+}
+
+/* What @insn, which is next, will load. */
+static void compare_loads(struct followed *f, const struct value_insn *insn)
+{
+	const struct value_state *s = value_machine_state(f->machine);
+	for (int i = 0; i < insn->n_mem; i++) {
+		if (!insn->mem[i].read)
+			continue;
+		compare_bytes(f, insn, value_place_address(&insn->mem[i], s), insn->mem[i].len);
+		f->loads++;
+	}
 }
 
 /* What @insn, which is next, will store. Returns how many of @out. */
@@ -154,12 +173,9 @@ static int stores_of(struct followed *f, const struct value_insn *insn, struct s
 	return n;
 }
 
-static void compare(struct followed *f, const struct value_insn *insn, const struct store *stores,
-		    int n)
+void followed_compare(struct followed *f, const struct value_insn *insn)
 {
 	f->compared++;
-	stepped_registers(&f->p);
-
 	if (value_machine_state(f->machine)->rip != f->p.regs.rip) {
 		wrong(f, insn, "rip: %lx, is %llx", value_machine_state(f->machine)->rip,
 		      f->p.regs.rip);
@@ -170,7 +186,15 @@ static void compare(struct followed *f, const struct value_insn *insn, const str
 		return; /* nothing is said to be exact */
 	compare_general(f, insn);
 	compare_vectors(f, insn);
-	for (int i = 0; i < n; i++, f->stores++)
+}
+
+/* Behind @insn, which has stored at @stores. */
+static void compare(struct followed *f, const struct value_insn *insn, const struct store *stores,
+		    int n)
+{
+	stepped_registers(&f->p);
+	followed_compare(f, insn);
+	for (int i = 0; i < n && !*f->parted; i++, f->stores++)
 		compare_bytes(f, insn, stores[i].addr, stores[i].len);
 	if (f->compared % MEMORY_EVERY == 0)
 		compare_memory(f, insn);
@@ -202,25 +226,12 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		f->met.calls[f->met.n_calls++] = *c;
 }
 
-static bool behind_syscall(struct followed *f)
-{
-	uint8_t bytes[2];
-	return f->p.regs.rcx == f->p.regs.rip && stepped_read(&f->p, f->p.regs.rip - 2, bytes, 2) &&
-	       bytes[0] == 0x0f && bytes[1] == 0x05;
-}
-
 /* One step; what chance decided in it is put. False: ended, or parted. */
 static bool step(struct followed *f)
 {
 	if (!stepped_step(&f->p))
 		return false;
-	stepped_general(&f->p);
-	if (!behind_syscall(f))
-		return true;
-	/* Stepping is a flag, which the kernel has put into r11 with all others. */
-	f->p.regs.r11 &= ~(uint64_t)TRAP_FLAG;
-	stepped_write_registers(&f->p);
-	return chance_syscall(f);
+	return !stepped_syscall(&f->p) || chance_syscall(f);
 }
 
 /* The process does what the replay has done: @insn, and what is outside behind it. */
@@ -247,7 +258,7 @@ static bool catch_up(struct followed *f, const struct value_insn *insn)
 	return !*f->parted;
 }
 
-static void note_undefined(struct followed *f, const struct value_insn *insn)
+void followed_undefined(struct followed *f, const struct value_insn *insn)
 {
 	uint16_t written = 0;
 	for (int i = 0; i < insn->n_access; i++)
@@ -267,7 +278,8 @@ void followed_go(struct followed *f, uint64_t max)
 			break;
 		}
 		int n = stores_of(f, insn, stores);
-		note_undefined(f, insn);
+		compare_loads(f, insn);
+		followed_undefined(f, insn);
 		f->met.n_calls = f->met.next_call = 0;
 		f->met.clock = false;
 		enum value_replay_stop stop =

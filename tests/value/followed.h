@@ -24,7 +24,7 @@ struct followed {
 	struct captures_iter *clocks; /* of the same task: where the results of clocks are */
 	struct met met;
 	uint64_t vdso, vdso_end;
-	uint64_t compared, wrong, stores, pages, start_bytes, chances;
+	uint64_t compared, wrong, loads, stores, pages, start_bytes, chances;
 	uint16_t undefined; /* flags that the manual leaves open now */
 	char parted[160];   /* why the comparison ended before its time; "": it did not */
 };
@@ -34,6 +34,15 @@ void followed_begin(struct followed *f, const struct captures *captures, uint32_
 /* Compares @max instructions at most. */
 void followed_go(struct followed *f, uint64_t max);
 void followed_end(struct followed *f);
+
+/* The registers behind @insn, as the replay has them, against those of f->p. */
+void followed_compare(struct followed *f, const struct value_insn *insn);
+/* What the replay has in memory against the @len bytes @truth. @insn: behind which, for messages.
+ */
+void followed_loaded(struct followed *f, const struct value_insn *insn, uint64_t addr,
+		     const uint8_t *truth, size_t len);
+/* @insn is about to be executed: which flags are left open behind it. */
+void followed_undefined(struct followed *f, const struct value_insn *insn);
 
 /* Whether the imported function @import (or NULL) tells the time. */
 bool followed_clock(const char *import);

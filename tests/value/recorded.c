@@ -2,8 +2,8 @@
 /* recorded.c: a recording of level values against the processor. The program that was recorded is
  * run again, stepped by ptrace, while the replay executes what was recorded; before each
  * instruction of traced code all that the replay calls exact is compared: general registers, flags,
- * vector registers, MXCSR and x87, what the instruction before has stored and where, and now and
- * then all memory that may be written.
+ * vector registers, MXCSR and x87, what it will load, what the instruction before has stored and
+ * where, and now and then all memory that may be written.
  *
  *   recorded [-n STEPS] [-i INPUT] [-o OUTPUT] DIR PROGRAM [ARG...]
  *
@@ -44,8 +44,8 @@ static void report(struct followed *f, const char *name)
 {
 	printf("%-14s %8lu compared, %lu wrong, ", name, f->compared, f->wrong);
 	print_shares(f);
-	printf("; %lu stores, %lu pages; %lu bytes of chance at the start, %lu later", f->stores,
-	       f->pages, f->start_bytes, f->chances);
+	printf("; %lu loads, %lu stores, %lu pages; %lu bytes of chance at the start, %lu later",
+	       f->loads, f->stores, f->pages, f->start_bytes, f->chances);
 	value_run_crossings(f->run, NULL, NULL);
 	enum value_replay_stop stop = value_run_forward(f->run, UINT64_MAX, NULL);
 	printf("; to the %s: ", stop == VALUE_REPLAY_END ? "end" : "gap");

@@ -1,15 +1,17 @@
-# The evaluator against the processor (truth), a recording against it (recorded), one executed again
+# The evaluator against the processor (truth), a recording against it (recorded; beside, of a process
+# that is attached to), one executed again
 # (rerun), and how much of the distribution's code has semantics (coverage).
-VALUE_NAMES := truth recorded hurt rerun coverage slices naive_slices served
+VALUE_NAMES := truth recorded beside hurt rerun coverage slices naive_slices served
 VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
 VALUE_SHARED := stepped followed chance
 VALUE_ENTRY := $(addprefix $(BUILD)/user/values/stop/,aux_vector.o entry_trap.o hidden_vdso.o)
 
-.PHONY: value-tools check-value check-value-quick check-value-truth check-value-served value-coverage check-slices check-slices-programs check-slices-quick slices-tools
+.PHONY: value-tools check-value check-value-quick check-value-truth check-value-beside check-value-wide check-value-served value-coverage check-slices check-slices-programs check-slices-quick slices-tools
 value-tools: $(VALUE_TOOLS)
 
 $(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(VALUE_ENTRY)
 $(BUILD)/value/recorded: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o) $(VALUE_ENTRY)
+$(BUILD)/value/beside: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o) $(VALUE_ENTRY)
 $(BUILD)/value/naive_slices: $(BUILD)/tests/value/naive_insn.o
 $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
 	@mkdir -p $(@D)
@@ -28,6 +30,13 @@ check-value: value-tools $(BUILD)/pugmark ## the evaluator's every register agai
 # Recordings of eighteen programs, a million instructions of each.
 check-value-truth: value-tools $(BUILD)/pugmark ## recordings of values against the processor, each instruction
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/truth.sh
+
+# The same of servers that are attached to, in one and the same run.
+check-value-beside: value-tools $(BUILD)/pugmark ## redis and nginx, attached to, against the processor, each instruction
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/beside.sh
+
+check-value-wide: value-tools $(BUILD)/pugmark ## recordings of ten programs of the archive by lot (WIDE_SEED=20) against the processor
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/wide/valued.py --seed $(WIDE_SEED)
 
 # redis and nginx, attached to: what they send, as the replay has it, against what a client receives.
 check-value-served: value-tools $(BUILD)/pugmark ## replays of attached servers against what their clients received
