@@ -16,9 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "offline/capture/capture_code.h"
 #include "user/values/start/kept_files.h"
 
-enum { PAGE = 4096, FILES = 240, TICKS_US = 30000 };
+enum { PAGE = 4096, FILES = 240, TICKS_US = 30000, LEAST_OF_PIECE = 16 };
 
 static char dir[] = "/tmp/pugmark-kept-XXXXXX";
 
@@ -150,11 +151,36 @@ static void test_what_cannot_be_read_is_not_kept(void **state)
 	unlink("long");
 }
 
+/* As the code of libLLVM is, so that without it all that it writes would be assumed. */
+static void test_code_of_a_hundred_megabytes_is_kept(void **state)
+{
+	const uint64_t bytes = 100u << 20, begins = 1u << 20;
+	struct capture_writer *writer;
+	struct pugmark_diag diag;
+	struct stat st;
+	uint64_t written;
+	int fd = open("long", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, begins + bytes), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(capture_writer_open(open("captures", O_RDWR | O_CREAT | O_TRUNC, 0600), 1,
+					     &writer, &diag),
+			 0);
+	struct kept_files *files = kept_files_new(writer);
+	assert_int_equal(kept_files_take(files, fd, &st, "long", begins, bytes, 0), 0);
+	kept_files_free(files);
+	assert_int_equal(capture_writer_close(writer, NULL, &written), 0);
+	assert_true(written > bytes / CAPTURE_FILE_BYTES * LEAST_OF_PIECE);
+	unlink("long");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_written_has_changed),
 		cmocka_unit_test(test_what_cannot_be_read_is_not_kept),
+		cmocka_unit_test(test_code_of_a_hundred_megabytes_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -18,8 +18,8 @@
 
 enum { PAGE = 4096, OPEN_FILES = 200, CLOCK_TICK_NS = 10000000 };
 
-/* So much at most of one mapping is kept. */
-#define FILE_MAX_BYTES (64u << 20)
+/* So much at most of one mapping is kept: the code of libLLVM is 97 MiB, that of browsers more. */
+#define FILE_MAX_BYTES (256u << 20)
 
 struct range {
 	uint64_t off, bytes;
