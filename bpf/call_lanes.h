@@ -81,4 +81,13 @@ static __always_inline void noted_send(struct capture_state *cs, __u32 news)
 		clocks_send(cs);
 }
 
+/* The end of a program that may have recorded that, and nothing behind it. The recorder takes what
+ * the thread notes from here on as it comes: a record that says how many notes there were must not
+ * wait for the next one, which may be any number of notes later. */
+static __always_inline void noted_sent(struct capture_state *cs)
+{
+	if (call_lanes)
+		records_send(cs, BPF_RB_NO_WAKEUP);
+}
+
 #endif

@@ -281,6 +281,7 @@ int capture(struct pt_regs *ctx)
 	}
 	if (d->roles & ROLE_CALL)
 		keep_call(cs, &regs, d->roles & ROLE_TAIL);
+	noted_sent(cs);
 	switch_after_hit(cs);
 	return 0;
 }
@@ -510,6 +511,7 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 		return 0;
 	if (handler <= 1) { /* SIG_DFL, SIG_IGN */
 		clocks_send(cs);
+		noted_sent(cs);
 		return 0;
 	}
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
