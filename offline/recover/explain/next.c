@@ -20,7 +20,7 @@ void ask_next(const struct parser *p, const struct lookahead *la, struct candida
 		back.jumped_back = c.next.jumped_back = true;
 		found = parser_find(p, &back, &c.next.level, &c.next.alt);
 	}
-	if (found == FOUND_NONE)
+	if (found == FOUND_NONE || !parser_can_jump(p, la, c.next.level, c.next.alt))
 		return;
 	candidate_add(set, &c);
 	if (found == FOUND_TORN)

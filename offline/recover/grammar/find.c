@@ -10,7 +10,7 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	const struct pugmark_witness_event *e = la->e;
 	bool any = t->site == FIRST_ANY_ENTRY;
 	if (any && !la->cfa)
-		return false;
+		return t->ret == FIRST_SELF && lookahead_takes_place(la, f);
 	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
 	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : pugmark_event_cfa(e)));
 	if (depths && (t->or_below ? depth < t->depth : depth != t->depth))
@@ -106,9 +106,12 @@ uint32_t parser_alternative(const struct parser *p, const struct frame *f, uint3
 bool parser_enters_through(const struct parser *p, const struct frame *f,
 			   const struct lookahead *la)
 {
-	if (la->entered == PUGMARK_NONE || !la->cfa)
-		return false;
 	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+	if (la->entered == PUGMARK_NONE)
+		return false;
+	if (!la->cfa)
+		return n->flags & PUGMARK_NODE_TAIL && !f->foreign_target &&
+		       lookahead_takes_place(la, f) && parser_may_jump_to(p, f->module, n, la);
 	if (f->foreign_target && !la->foreign && !la->jumped_back && la->e->module == f->module)
 		return false;
 	if (n->flags & PUGMARK_NODE_TAIL)

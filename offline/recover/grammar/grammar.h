@@ -126,6 +126,11 @@ bool parser_call_is_only(const struct parser *parser, uint32_t n);
  * what it has jumped to goes on, or has ended and its like was called in its place, makes no
  * difference: the jump was made, and the event came out of what is not traced. */
 bool parser_ends_by_jump(const struct parser *parser, const struct lookahead *la, uint32_t level);
+/* Whether the event, which parser_find() found in frame @level by @alt, can be what the frame jumps
+ * to: no where it is an entry from outside, in the frame's place, and the jump names another
+ * function. */
+bool parser_can_jump(const struct parser *parser, const struct lookahead *la, uint32_t level,
+		     uint32_t alt);
 
 /* ---- of leaving.c ---- */
 

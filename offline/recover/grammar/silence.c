@@ -231,3 +231,25 @@ bool parser_ends_by_jump(const struct parser *p, const struct lookahead *la, uin
 	}
 	return false;
 }
+
+bool parser_can_jump(const struct parser *p, const struct lookahead *la, uint32_t level,
+		     uint32_t alt)
+{
+	struct silence s;
+	if (!la->foreign || la->cfa || !silence_in(&s, p, level))
+		return true;
+	uint16_t module = s.frame->module;
+	for (uint32_t steps = 0; steps < SILENT_MAX && alt < ALTERNATIVE_TORN; steps++) {
+		const struct pugmark_plan_node *n = node_at(p, module, alt);
+		uint32_t empty;
+		if (n->site != PUGMARK_NONE)
+			return true;
+		if (n->kind == PUGMARK_NODE_KIND_UNKNOWN && n->flags & PUGMARK_NODE_TAIL)
+			return parser_may_jump_to(p, module, n, la);
+		if (!silence_over(p->plans[module], n, &s.decision))
+			return true;
+		alt = parser_alternative(p, s.frame, s.decision, la, &empty);
+		alt = alt == PUGMARK_NONE ? empty : alt;
+	}
+	return true;
+}

@@ -3,6 +3,8 @@
  * and back from what has ended. Which node is for others to say. */
 #include "offline/recover/state/state.h"
 
+#include <string.h>
+
 uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *decision)
 {
 	const struct frame *f = &p->stack[i];
@@ -350,6 +352,16 @@ static bool may_call(const struct parser *p, uint16_t module, const struct pugma
 	return n->import && p->plans[to]->funcs[func].flags & PUGMARK_PLAN_FUNC_EXPORTED;
 }
 
+bool parser_may_jump_to(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
+			const struct lookahead *la)
+{
+	uint16_t to = la->e->module;
+	const struct pugmark_plan *from = p->plans[module], *plan = p->plans[to];
+	return may_call(p, module, n, to, la->entered) &&
+	       (module == to ||
+		!strcmp(from->strings + n->import, plan->strings + plan->funcs[la->entered].name));
+}
+
 void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
 {
 	struct frame *f = parser_top(p);
@@ -379,10 +391,11 @@ void parser_enter_by_call(struct parser *p, const struct lookahead *la)
 {
 	struct frame *f = parser_top(p);
 	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+	bool foreign = la->foreign && !lookahead_takes_place(la, f);
 	/* A call of which it is known that it left the module was not one of this function. */
-	if (la->foreign || f->announced || (la->jumped_back && f->foreign_target) ||
+	if (foreign || f->announced || (la->jumped_back && f->foreign_target) ||
 	    !may_call(p, f->module, n, la->e->module, la->entered)) {
-		if (la->foreign && !f->announced)
+		if (foreign && !f->announced)
 			parser_note_unknown_code(p, pugmark_event_ret(la->e));
 		parser_announce(p);
 		parser_enter(p, la, BELOW_CALLBACK, PUGMARK_CAUSE_CALLBACK);

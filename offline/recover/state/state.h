@@ -231,6 +231,16 @@ struct lookahead {
 	uint64_t ret; /* where that frame returns to; 0: not known */
 };
 
+/* Whether an entry from outside is in the place of frame @f: at its CFA, and it returns to where @f
+ * does. So it is if @f ends by a jump there; or if @f has returned, and what called it has called
+ * again from the same place: the plan is chosen so that no function can end in silence by either
+ * way (jumps_differ_from_return() in offline/choose/conflict_first.c). */
+static inline bool lookahead_takes_place(const struct lookahead *la, const struct frame *f)
+{
+	return la->foreign && la->own_cfa && f->cfa && f->cfa == pugmark_event_cfa(la->e) &&
+	       f->ret && f->ret == pugmark_event_ret(la->e);
+}
+
 static inline const struct pugmark_plan_node *node_at(const struct parser *p, uint16_t module,
 						      uint32_t node)
 {
@@ -410,6 +420,10 @@ void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t bou
 /* The call in progress of the innermost frame has led to @func of @module, of which no witness has
  * told yet: by itself, or through what is not traced. */
 void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
+/* Whether the jump @n of @module can be one of the entered function itself: it names none, or that
+ * one; in another module, by its import's name. */
+bool parser_may_jump_to(const struct parser *parser, uint16_t module,
+			const struct pugmark_plan_node *n, const struct lookahead *la);
 /* The event came through the call that the innermost frame is in. */
 void parser_enter_by_call(struct parser *parser, const struct lookahead *la);
 /* Where the innermost frame is AT_CALL, that call has led to the run-time address @at. If that is
