@@ -36,7 +36,7 @@ struct value_gap {
 	uint64_t count; /* instructions before it */
 	uint64_t ip;
 	uint64_t record; /* number of the record that did not fit, or that would have been next */
-	char text[256];
+	char text[384];
 };
 
 struct value_replay; /* of a recording */

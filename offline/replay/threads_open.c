@@ -38,19 +38,23 @@ static bool add_span(struct span **list, size_t *n, struct span span)
 	return true;
 }
 
-/* The first moment at which two are awake. False: memory is out. */
+/* The first moment at which two are awake, which nobody has if --one-processor was asked for: then
+ * losses of the processor are told. False: memory is out. */
 static bool find_clear(struct value_threads *t)
 {
 	struct span *list = NULL;
 	size_t n = 0;
-	bool fine = true;
+	bool fine = true, told = false;
 	for (size_t i = 0; fine && i < t->n; i++) {
 		struct kept_records *records = t->at[i]->records;
 		struct waking waking = {0};
 		struct span span;
-		for (uint64_t k = 0; fine && k < records->n; k++)
-			if (value_waking_next(&waking, kept_records_at(records, k), &span))
+		for (uint64_t k = 0; fine && k < records->n; k++) {
+			const struct capture *c = kept_records_at(records, k);
+			told |= c->kind == CAPTURE_SWITCH;
+			if (value_waking_next(&waking, c, &span))
 				fine = add_span(&list, &n, span);
+		}
 		if (fine && waking.awake)
 			fine = add_span(&list, &n, (struct span){waking.since, UINT64_MAX});
 	}
@@ -59,6 +63,7 @@ static bool find_clear(struct value_threads *t)
 	uint64_t to = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (i && list[i].from < to) {
+			t->at[0]->crowded_from = told ? 0 : list[i].from;
 			t->clear = t->clear < list[i].from ? t->clear : list[i].from;
 			break;
 		}

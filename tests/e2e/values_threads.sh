@@ -123,6 +123,43 @@ run 1 record -q --level values --no-memory '[heap]' -o started -- ./mapped kept.
 claim 'which is refused with its reason where there is no heap yet' grep -q 'has no heap yet' err
 claim 'a device that was mapped is not taken for zeros' \
 	grep -qE ' first\(.*\) = \?$' <("$PUGMARK" values device first)
+# Threads that wait for one another in a library go another way there than was recorded.
+cat >crowd.c <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *last;
+static void *work(void *arg)
+{
+	for (int i = 0; i < 20000; i++) {
+		pthread_mutex_lock(&lock);
+		free(last);
+		last = malloc(20 + i % 500);
+		pthread_mutex_unlock(&lock);
+	}
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++)
+		pthread_create(t + i, NULL, work, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -pthread -o crowd crowd.c
+"$PUGMARK" record -q --level values -o crowded -- ./crowd 2>>err
+cause='\(other threads were awake meanwhile: .*record --one-processor\)'
+"$PUGMARK" values crowded >got
+claim 'a gap where others were awake says so, and what helps' \
+	is "$(grep ' a gap ' got | grep -cE "$cause")" "$(grep -c ' a gap ' got)"
+claim 'of which there are' grep -q ' a gap ' got
+claim 'and verify says it of what was not executed' \
+	grep -qE "a system call (whose|that is not).*$cause" <("$PUGMARK" verify crowded)
+"$PUGMARK" record -q --level values --one-processor -o alone -- ./crowd 2>>err
+claim 'what was recorded so is not told of it' is "$("$PUGMARK" verify alone | grep -cE "$cause")" 0
 # A thread whose own code is all in a library, of which nothing is counted, makes another one, while main is
 # awake: the new one begins where it was made, and not where its maker did.
 cat >chain_library.c <<'C'

@@ -22,6 +22,7 @@ int value_run_go_blind(struct value_run *run, const char *why)
 						   .record = run->next};
 		snprintf(run->blind_at.text, sizeof(run->blind_at.text), "%s%s%s", why,
 			 in ? ", in " : "", in ? in : "");
+		value_run_tell_crowd(run, &run->blind_at);
 	}
 	if (value_run_is_lost(run))
 		return value_run_fail(run, "%s%s%s, whose end is watched no longer", why,

@@ -4,12 +4,32 @@
 
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/suppose.h"
+#include "offline/replay/run/together.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+/* By the record that would have been next. */
+static bool is_crowded(const struct value_run *run)
+{
+	return run->crowded_from && !value_threads_together(run) &&
+	       (run->next >= run->records->n ||
+		kept_records_at(run->records, run->next)->order > run->crowded_from);
+}
+
+void value_run_tell_crowd(const struct value_run *run, struct value_gap *gap)
+{
+	size_t len = strlen(gap->text);
+	if (is_crowded(run))
+		snprintf(gap->text + len, sizeof(gap->text) - len,
+			 " (other threads were awake meanwhile: what they wrote is assumed, and "
+			 "known with record --one-processor)");
+}
 
 static int end_in_gap(struct value_run *run)
 {
+	value_run_tell_crowd(run, &run->gap);
 	run->gap.count = value_run_count(run);
 	run->gap.ip = value_machine_state(run->machine)->rip;
 	run->gap.record = run->next;

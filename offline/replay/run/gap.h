@@ -11,6 +11,9 @@ int value_run_fail(struct value_run *run, const char *format, ...)
 /* The same where the program has gone another way: value_run_strayed(). */
 int value_run_fail_astray(struct value_run *run, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Says behind the gap's words that other threads were awake meanwhile, and what helps, where they
+ * were. */
+void value_run_tell_crowd(const struct value_run *run, struct value_gap *gap);
 /* value_run_crossings(): whoever has asked is told. */
 void value_run_tell(struct value_run *run, enum value_crossing what, const struct capture *c,
 		    const char *import);

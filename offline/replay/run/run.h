@@ -52,6 +52,8 @@ struct value_run {
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
 	unsigned met;	 /* of enum value_met, since it was asked last */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
+	uint64_t crowded_from; /* when two threads were awake at once first, which --one-processor
+				* would have kept from them; 0: not seen */
 	struct value_threads *threads; /* NULL: it is executed alone */
 	bool led;	      /* it goes on when another one of them, that was asked for, says so */
 	bool waits;	      /* then: in a system call, whose record comes later in the order */

@@ -26,10 +26,10 @@ struct values_task {
 	uint64_t assumed, unknown; /* of them: with a result that is */
 	uint64_t supposed; /* of the exact ones: behind a branch that an assumed value decided */
 	bool complete;	   /* up to the task's end */
-	char gap[360];	   /* why not; "" */
+	char gap[480];	   /* why not; "" */
 	uint64_t blind;	   /* how often a library was not executed to its end: what it may have
 			    * written is assumed */
-	char why[300];	   /* the last time; "" */
+	char why[420];	   /* the first time; "" */
 	struct values_why most[2 * VALUES_WHY]; /* unknown ones first */
 	unsigned n_most;
 };
