@@ -199,7 +199,8 @@ int captures_table_read(struct captures *c, struct pugmark_diag *diag)
 	if (!c->table)
 		return pugmark_diag_set(diag, -EBADMSG, NULL, PUGMARK_NO_OFFSET,
 					"captures: its table of places is damaged or missing (the "
-					"recorder may have been killed before the program ran)");
+					"recorder may have been killed, or the disk full, before "
+					"the program ran)");
 	c->whole = json_is_true(json_object_get(c->table, "whole"));
 	err = read_modules(c, json_object_get(c->table, "modules"));
 	if (!err)

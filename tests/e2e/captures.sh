@@ -152,6 +152,36 @@ if ${CC:-cc} -O1 -w -o chance chance.c && unshare -m sh -c 'mount -t tmpfs -o si
 	claim 'a full disk is an error' is $? 1
 	claim 'that is named' grep -q 'the disk is full' told
 	kill $pid
+	cat >reads.c <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+int main(void)
+{
+	static char much[4096];
+	int from = open("/dev/urandom", O_RDONLY);
+	for (int i = 0; i < 2000; i++)
+		read(from, much, sizeof(much));
+	return 0;
+}
+C
+	${CC:-cc} -O1 -w -o reads reads.c
+	in_room() { # SIZE: recorded where so much is free, and what is said of it
+		unshare -m sh -c 'mount -t tmpfs -o size="$1" none small
+			"$0" record -q --level values -o small/rec -- ./reads
+			"$0" verify small/rec >verified 2>told; echo $? >status
+			"$0" values small/rec >out 2>err' "$PUGMARK" "$1" >/dev/null 2>&1
+	}
+	in_room 3m
+	claim 'where it was full is where values end, and why' \
+		grep -q 'after [0-9]* instructions: what was captured ends there, as the disk was full$' verified
+	claim 'and what is whole before it is told' grep -qE 'values of task 1: [0-9]+ instructions, [1-9][0-9]* wholly exact' verified
+	claim '`values` says so too' grep -q 'ends where the disk was full' err
+	in_room 300k
+	claim 'full before the start was written, calls have a certificate' \
+		grep -qE '^complete: .*; recorded until the disk was full$' verified
+	claim 'and values are told to be unknown, and why' \
+		grep -q '^no values are known: .*the disk full' verified
+	claim 'which is not complete' is "$(cat status)" 3
 else
 	skipped=$((skipped + 1))
 fi

@@ -26,7 +26,8 @@ struct verify {
 	struct pugmark_certificate whole;
 	struct pugmark_expectations *expectations;
 	_Atomic uint32_t failed_task;
-	bool has_values; /* level values */
+	bool has_values;	       /* level values */
+	struct pugmark_diag no_values; /* then: why nothing of them can be read; "": it can */
 	struct values_result values;
 };
 
@@ -79,11 +80,15 @@ static int verify_values(struct verify *v, struct pugmark_diag *diag)
 	struct pugmark_diag none = {.offset = PUGMARK_NO_OFFSET};
 	int err = values_check(v->view.dir, &v->values, &none);
 
-	/* Without the file of captures the result stays empty: nothing is known. */
-	v->has_values = !err || (err == -ENODATA && v->view.info->values);
-	if (err && err != -ENODATA)
+	/* Without the file of captures, or its start, the result stays empty: nothing is known of
+	 * values, but of calls. */
+	bool gone = err == -ENODATA || (err == -EBADMSG && v->view.info->values);
+	v->has_values = !err || (gone && v->view.info->values);
+	if (err == -EBADMSG && gone)
+		v->no_values = none;
+	if (err && !gone)
 		*diag = none;
-	return err == -ENODATA ? 0 : err;
+	return gone ? 0 : err;
 }
 
 static bool is_complete(const struct verify *v)
@@ -212,7 +217,11 @@ static void text_values(const struct verify *v, struct outbuf *out)
 			"%llu bytes of what was captured are damaged or cut: what they told is "
 			"not known, tasks may be missing\n",
 			(unsigned long long)v->values.damaged_bytes);
-	else if (v->has_values && !v->values.n)
+	else if (v->has_values && *v->no_values.text) {
+		outbuf_text(out, "no values are known: ");
+		outbuf_safe_text(out, v->no_values.text);
+		outbuf_char(out, '\n');
+	} else if (v->has_values && !v->values.n)
 		outbuf_text(out, "the file captures is gone or of no task: no values are known\n");
 }
 

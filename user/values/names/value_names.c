@@ -219,7 +219,8 @@ struct value_damage value_names_damage(const struct value_names *v)
 	for (uint32_t i = 0; i < n; i++)
 		events += tasks[i].n_events;
 	return (struct value_damage){!captures_ended(v->captures), info->meta_damaged,
-				     info->damaged_bytes || events < info->events || !info->closed};
+				     info->damaged_bytes || events < info->events || !info->closed,
+				     !strcmp(info->stopped, "disk")};
 }
 
 void value_names_tell_stale(const struct value_names *v)

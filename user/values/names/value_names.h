@@ -42,6 +42,7 @@ struct value_damage {
 	bool captures; /* captures: they end before the recorder did; captures_ended() */
 	bool meta;     /* meta.json: names and files */
 	bool events;   /* events: which tasks there are, and of which processes */
+	bool disk;     /* the recorder stopped where the disk was full */
 };
 struct value_damage value_names_damage(const struct value_names *names);
 /* Says on standard error which files are gone or are not what was traced: values are still known,

@@ -108,7 +108,10 @@ bool value_text_damage(uint64_t bytes, uint32_t n_tasks, bool json, bool *first)
 
 bool value_text_rest(struct value_damage damage)
 {
-	if (damage.captures)
+	if (damage.captures && damage.disk)
+		fputs("pugmark: captures has no end: the recording ends where the disk was full\n",
+		      stderr);
+	else if (damage.captures)
 		fputs("pugmark: captures has no end, or a part is missing: the recorder was "
 		      "killed, had no room for more, or is still at it, or the file was damaged\n",
 		      stderr);

@@ -67,8 +67,19 @@ static void say_most(struct value_run *run, const struct value_names *names,
 	}
 }
 
+/* What was captured is over, and its end is missing. */
+static void say_cut(struct values_task *out, bool disk)
+{
+	const char *why = disk ? "as the disk was full"
+			       : "before the recorder did, or a part of it is missing";
+
+	snprintf(out->gap, sizeof(out->gap),
+		 "after %" PRIu64 " instructions: what was captured ends there, %s",
+		 out->instructions, why);
+}
+
 static int check_task(struct value_replay *replay, uint32_t task, const struct value_names *names,
-		      struct values_task *out, struct pugmark_diag *diag)
+		      bool disk, struct values_task *out, struct pugmark_diag *diag)
 {
 	struct value_run *run;
 	int err = value_run_new(replay, task, &run, diag);
@@ -93,10 +104,7 @@ static int check_task(struct value_replay *replay, uint32_t task, const struct v
 	say_most(run, names, out);
 	out->complete = stop == VALUE_REPLAY_END && captures_ended(value_replay_captures(replay));
 	if (stop == VALUE_REPLAY_END && !out->complete)
-		snprintf(out->gap, sizeof(out->gap),
-			 "after %" PRIu64 " instructions: what was captured ends there, before the "
-			 "recorder did, or a part of it is missing",
-			 out->instructions);
+		say_cut(out, disk);
 	if (stop == VALUE_REPLAY_GAP) {
 		const struct value_gap *gap = value_run_gap(run);
 
@@ -130,7 +138,7 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 	if (!r.tasks)
 		err = pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory");
 	for (uint32_t i = 0; !err && i < r.n; i++) {
-		err = check_task(replay, tasks[i], names, &r.tasks[i], diag);
+		err = check_task(replay, tasks[i], names, r.rest.disk, &r.tasks[i], diag);
 		r.instructions += r.tasks[i].instructions;
 		r.assumed += r.tasks[i].assumed;
 		r.unknown += r.tasks[i].unknown;
