@@ -101,7 +101,6 @@ for options in '--level values' '--level values --carrier patch' '--carrier patc
 		ignores ignored 0 0
 		blocks handler 1 0
 	END
-	[ "$options" != '--carrier patch' ] || continue # it dies there, as is known
 	attached ./steps
 	claim "$options: one that steps itself goes on" is "$status $(tail -n 1 printed)" '0 1 0'
 done
