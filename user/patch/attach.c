@@ -38,12 +38,13 @@ static bool has_slot(const struct patch_record *record, const struct tracee *t,
 }
 
 /* A few steps take most threads out of the midst of a patch. */
-static void step_out(const struct attaching *a, struct threads *all, uint32_t i, uint64_t *ip)
+static void step_out(const struct attaching *a, const struct tracee *t, struct threads *all,
+		     uint32_t i, uint64_t *ip)
 {
 	struct user_regs_struct regs;
 
 	for (int k = 0; k < STEPS_MAX && patches_midst_has(a->midst, *ip); k++) {
-		if (!threads_step(all, i) || ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs))
+		if (!threads_step(t, all, i) || ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs))
 			return;
 		*ip = regs.rip;
 	}
@@ -69,7 +70,7 @@ static int look_at(struct attaching *a, struct threads *all, uint32_t i, const s
 		return -ENOTSUP;
 	}
 	uint64_t ip = regs.rip;
-	step_out(a, all, i, &ip);
+	step_out(a, t, all, i, &ip);
 	leave_frame(a, ip);
 	frames_each(t, a->maps, a->n_maps, regs.rsp, leave_frame, a);
 	return 0;

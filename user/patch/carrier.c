@@ -13,6 +13,7 @@
 #include "user/patch/text/patches.h"
 #include "user/patch/possible.h"
 #include "user/patch/remains.h"
+#include "user/patch/process/start.h"
 #include "user/patch/process/threads.h"
 #include "user/patch/tsc_clock.h"
 
@@ -384,7 +385,7 @@ int carrier_seize(struct carrier *c, pid_t pid, struct pugmark_diag *diag)
 int carrier_start(struct carrier *c, pid_t pid, int *status, struct pugmark_diag *diag)
 {
 	struct tracee t = {.pid = pid, .mem_fd = -1};
-	int err = tracee_run_to_start(&t), placed = 0;
+	int err = start_reach(&t), placed = 0;
 	bool stopped = err != -ESRCH;
 
 	c->why_pid = pid;

@@ -66,7 +66,7 @@ static bool step_out(struct detaching *d, uint32_t i, bool idle_only)
 		if (ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs) ||
 		    !(patches_islands_has(d->islands, regs.rip) ||
 		      (!idle_only && is_code(d->record, regs.rip))) ||
-		    !threads_step(&d->all, i))
+		    !threads_step(&d->t, &d->all, i))
 			return true;
 	}
 	return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_threads.c: signals that come while a thread is stopped and stepped are all taken when it
- * goes on, each once, and say what they said. */
+ * goes on, each once, and say what they said. What the process does with SIGTRAP stays behind
+ * steps, and flags that it pushes have no trap flag. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 #include "user/patch/process/threads.h"
 
 static volatile struct seen {
-	int ready, first, value, second;
+	int ready, first, value, second, changes;
 } * seen;
 
 static void on_first(int signal, siginfo_t *info, void *context)
@@ -65,8 +66,11 @@ static void test_no_signal_is_lost(void **state)
 	assert_int_equal(err, 0);
 	assert_int_equal(sigqueue(pid, SIGUSR1, (union sigval){.sival_int = 4711}), 0);
 	assert_int_equal(kill(pid, SIGUSR2), 0);
+	struct tracee t;
+	assert_int_equal(tracee_open(&t, pid), 0);
 	for (int i = 0; i < 8; i++)
-		assert_true(threads_step(&all, 0));
+		assert_true(threads_step(&t, &all, 0));
+	tracee_close(&t);
 	threads_release(&all);
 	for (int i = 0; i < 5000 && !(seen->first && seen->second); i++)
 		usleep(1000);
@@ -75,6 +79,83 @@ static void test_no_signal_is_lost(void **state)
 	assert_int_equal(seen->second, 1);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* Pushes its flags, takes its own signal mask and looks at what it does with SIGTRAP, over and
+ * over. */
+static void run_trapped(bool ignores, bool blocks)
+{
+	struct sigaction is;
+	sigset_t traps, mask;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGTRAP, ignores ? SIG_IGN : on_second);
+	sigemptyset(&traps);
+	sigaddset(&traps, SIGTRAP);
+	sigprocmask(blocks ? SIG_BLOCK : SIG_UNBLOCK, &traps, NULL);
+	for (;;) {
+		__asm__ volatile("sub $128, %%rsp; pushfq; popfq; lea 128(%%rsp), %%rsp" ::
+					 : "memory", "cc");
+		sigprocmask(SIG_BLOCK, NULL, &mask);
+		sigaction(SIGTRAP, NULL, &is);
+		if (sigismember(&mask, SIGTRAP) != blocks ||
+		    is.sa_handler != (ignores ? SIG_IGN : on_second))
+			seen->changes++;
+		seen->ready++;
+	}
+}
+
+static void step_trapped(bool ignores, bool blocks)
+{
+	enum { STEPS = 3000 };
+	struct threads all = {0};
+	struct tracee t;
+
+	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	if (!pid)
+		run_trapped(ignores, blocks);
+	while (!seen->ready)
+		usleep(1000);
+	int err = threads_stop(&all, pid);
+	if (err == -EBUSY) {
+		kill(pid, SIGKILL);
+		skip();
+	}
+	assert_int_equal(err, 0);
+	assert_int_equal(tracee_open(&t, pid), 0);
+	int before = seen->ready;
+	for (int i = 0; i < STEPS; i++)
+		assert_true(threads_step(&t, &all, 0));
+	int stepped = seen->ready;
+	assert_true(stepped > before + 2);
+	tracee_close(&t);
+	threads_release(&all);
+	for (int i = 0; i < 5000 && seen->ready < stepped + 10; i++)
+		usleep(1000);
+	assert_true(seen->ready >= stepped + 10);
+	assert_int_equal(seen->changes, 0);
+	assert_int_equal(seen->second, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_a_handler_of_traps_stays(void **state)
+{
+	(void)state;
+	step_trapped(false, false);
+}
+
+static void test_blocked_traps_stay_blocked(void **state)
+{
+	(void)state;
+	step_trapped(false, true);
+}
+
+static void test_ignored_traps_stay_ignored(void **state)
+{
+	(void)state;
+	step_trapped(true, false);
 }
 
 /* Where its threads cannot be looked for, it has not ended: what is patched there stays patched. */
@@ -97,6 +178,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_signal_is_lost),
+		cmocka_unit_test(test_a_handler_of_traps_stays),
+		cmocka_unit_test(test_blocked_traps_stay_blocked),
+		cmocka_unit_test(test_ignored_traps_stay_ignored),
 		cmocka_unit_test(test_without_descriptors_nobody_has_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
 #include "user/patch/process/threads.h"
 
 #include "offline/base/clock.h"
+#include "user/patch/process/signals.h"
+#include "user/patch/process/traps.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -200,41 +202,24 @@ int threads_stop(struct threads *all, pid_t pid)
 	return -ETIMEDOUT;
 }
 
-bool threads_step(struct threads *all, uint32_t i)
+bool threads_step(const struct tracee *t, struct threads *all, uint32_t i)
 {
+	const struct tracee its = {all->at[i].tid, t->mem_fd, t->syscall_at};
+	bool own;
 	int status;
 
-	if (ptrace(PTRACE_SINGLESTEP, all->at[i].tid, NULL, NULL)) {
+	if (traps_step(&its, &status, &own)) {
 		drop(all, i);
 		return false;
 	}
-	while (waitpid(all->at[i].tid, &status, __WALL) < 0)
-		if (errno != EINTR) {
-			drop(all, i);
-			return false;
-		}
-	bool stepped = WIFSTOPPED(status) && status >> 8 == SIGTRAP;
-	return stepped || has_stopped(all, i, status);
+	return !own || has_stopped(all, i, status);
 }
 
-/* Of a thread: the signals that wait for it, are not blocked and have a handler. */
+/* Whether signals wait for the thread that are not blocked and have a handler. */
 static bool has_signal(pid_t tid)
 {
-	unsigned long long pending = 0, shared = 0, blocked = 0, caught = 0;
-	char path[32], line[256];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return true;
-	while (fgets(line, sizeof(line), f)) {
-		sscanf(line, "SigPnd: %llx", &pending);
-		sscanf(line, "ShdPnd: %llx", &shared);
-		sscanf(line, "SigBlk: %llx", &blocked);
-		sscanf(line, "SigCgt: %llx", &caught);
-	}
-	fclose(f);
-	return (pending | shared) & ~blocked & caught;
+	return (signals_of(tid, "SigPnd") | signals_of(tid, "ShdPnd")) &
+	       ~signals_of(tid, "SigBlk") & signals_of(tid, "SigCgt");
 }
 
 /* These end with EINTR where a thread is stopped in them (signal(7)); all others go on. What reads

@@ -7,6 +7,8 @@
 #ifndef USER_PATCH_PROCESS_THREADS_H
 #define USER_PATCH_PROCESS_THREADS_H
 
+#include "user/patch/process/tracee.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,9 +36,10 @@ bool threads_stuck(pid_t pid);
  * another program traces it; -ETIMEDOUT: one has not stopped for long: it is let go when this
  * process ends, which is to be soon. In every case threads_release() is to follow. */
 int threads_stop(struct threads *all, pid_t pid);
-/* Has stopped thread number @i execute one instruction. False: it has ended, and is gone from the
- * list. */
-bool threads_step(struct threads *all, uint32_t i);
+/* Has stopped thread number @i of process @t execute one instruction. What the process does with
+ * SIGTRAP stays; those of a thread that steps itself come when it goes on, once for all. False: it
+ * has ended, and is gone from the list. */
+bool threads_step(const struct tracee *t, struct threads *all, uint32_t i);
 /* All but the first go on, as below. */
 void threads_release_others(struct threads *all);
 /* They go on, untraced, with what signals they were about to take. */

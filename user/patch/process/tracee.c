@@ -4,6 +4,7 @@
 
 #include "offline/elf/private_elf.h"
 #include "user/file/maps_lines.h"
+#include "user/patch/process/signals.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -165,8 +167,7 @@ int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t
 	return 0;
 }
 
-/* Waits for the thread to stop. -ESRCH: it has ended, and is still there to be waited for. */
-static int wait_stop(pid_t pid, int *status)
+int tracee_wait(pid_t pid, int *status)
 {
 	siginfo_t info;
 
@@ -181,53 +182,96 @@ static int wait_stop(pid_t pid, int *status)
 	return WIFSTOPPED(*status) ? 0 : -ESRCH;
 }
 
-enum { TRIES = 16, TRAP_FLAG = 0x100 };
+enum { TRIES = 16 };
 
-/* Resumes the thread by @request until it stands for SIGTRAP behind the system call instruction.
- * What stops it before it has is met again when it goes on. */
-static int resume(const struct tracee *t, int request, int signal, struct user_regs_struct *regs)
+/* What a thread meets that makes a call. */
+struct met {
+	uint64_t signals; /* that it is to be sent again, bit number less 1 */
+	bool refused;	  /* the call, by a SIGSYS: of a filter that traps it */
+};
+
+static void meet(pid_t pid, int signal, struct met *met)
+{
+	siginfo_t info = {0};
+
+	ptrace(PTRACE_GETSIGINFO, pid, NULL, &info);
+	if (signal == SIGSYS && info.si_code > 0)
+		met->refused = true;
+	else
+		met->signals |= 1ull << (signal - 1);
+}
+
+/* Resumes the thread by @request, and the signal @sent, until it stands for @until behind the
+ * system call instruction. What stops it before it has is met. */
+static int resume(const struct tracee *t, int request, int sent, int until,
+		  struct user_regs_struct *regs, struct met *met)
 {
 	enum { OF_CALL = 0x80 }; /* with PTRACE_O_TRACESYSGOOD */
 	int status;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (ptrace(request, t->pid, NULL, (void *)(long)signal))
+		if (ptrace(request, t->pid, NULL, (void *)(long)sent))
 			return -errno;
-		int err = wait_stop(t->pid, &status);
+		int err = tracee_wait(t->pid, &status);
 		if (err)
 			return err;
-		signal = 0;
+		sent = 0;
 		if (ptrace(PTRACE_GETREGS, t->pid, NULL, regs))
 			return -errno;
-		if ((status >> 8 & ~OF_CALL) == SIGTRAP && regs->rip == t->syscall_at + 2)
+		if ((status >> 8 & ~OF_CALL) == until && regs->rip == t->syscall_at + 2)
 			return 0;
+		if (!(status >> 16))
+			meet(t->pid, WSTOPSIG(status), met);
+		if (met->refused && request == PTRACE_SYSCALL)
+			return -EPERM;
 	}
 	return -EIO;
 }
 
-/* Has the thread, which is before a system call instruction and blocks all signals, execute that
- * and no more. A step would do so, but the kernel forces its SIGTRAP: where that is blocked or
- * ignored the process has no handler for it any more, nor ignores it (force_sig_info()). So the
- * thread stands as the call begins, as it is over, and then for a SIGTRAP that is sent: as that is
- * none of a call's stops it makes an interrupted call of its own again, and may be given a signal.
- */
-static int execute(const struct tracee *t, struct user_regs_struct *regs)
+/* A signal that does not wait for the thread, so that one that is sent is told from what waits. */
+static int choose_mark(pid_t pid)
 {
-	uint64_t but_traps = ~(1ull << (SIGTRAP - 1));
+	uint64_t waits = signals_of(pid, "SigPnd");
+	int signal = SIGTRAP;
+
+	while (signal < SIGTERM && (signal == SIGKILL || waits >> (signal - 1) & 1))
+		signal++;
+	return signal;
+}
+
+/* Has the thread, which is before a system call instruction and blocks all signals but SIGSYS,
+ * execute that and no more. A step would do so, but its SIGTRAP is forced (traps.h). So the thread
+ * stands as the call begins, as it is over, and then for a signal that is sent: as that is none of
+ * a call's stops it makes an interrupted call of its own again, and may be given a signal. The call
+ * is none that a signal interrupts. */
+static int execute(const struct tracee *t, struct user_regs_struct *regs, struct met *met)
+{
+	int mark = choose_mark(t->pid);
+	uint64_t but_mark = ~(1ull << (mark - 1) | 1ull << (SIGSYS - 1));
 	struct user_regs_struct behind;
-	int err = resume(t, PTRACE_SYSCALL, 0, regs);
+	int err = resume(t, PTRACE_SYSCALL, 0, SIGTRAP, regs, met);
 
 	if (!err)
-		err = resume(t, PTRACE_SYSCALL, 0, regs);
-	if (!err && ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(but_traps), &but_traps))
+		err = resume(t, PTRACE_SYSCALL, 0, SIGTRAP, regs, met);
+	if (!err && ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(but_mark), &but_mark))
 		err = -errno;
-	return err ? err : resume(t, PTRACE_CONT, SIGTRAP, &behind);
+	if (!err)
+		err = resume(t, PTRACE_CONT, mark, mark, &behind, met);
+	return !err && met->refused ? -EPERM : err;
+}
+
+static void send_again(pid_t pid, uint64_t signals)
+{
+	for (int signal = 1; signals; signal++, signals >>= 1)
+		if (signals & 1)
+			syscall(SYS_tkill, pid, signal);
 }
 
 int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result)
 {
 	struct user_regs_struct old, regs;
-	uint64_t mask, all = ~0ull;
+	uint64_t mask, but_sys = ~(1ull << (SIGSYS - 1));
+	struct met met = {0};
 	int err = t->syscall_at ? 0 : -ENOSYS;
 
 	if (err)
@@ -245,14 +289,15 @@ int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], 
 	regs.r8 = args[4];
 	regs.r9 = args[5];
 	regs.orig_rax = -1;
-	regs.eflags &= ~(uint64_t)TRAP_FLAG; /* of a thread that steps itself */
-	if (ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(all), &all) ||
+	regs.eflags &= ~(uint64_t)TRAPS_FLAG; /* of a thread that steps itself */
+	if (ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(but_sys), &but_sys) ||
 	    ptrace(PTRACE_SETREGS, t->pid, NULL, &regs))
 		err = -errno;
 	if (!err)
-		err = execute(t, &regs);
+		err = execute(t, &regs, &met);
 	if (err == -ESRCH)
 		return err;
+	send_again(t->pid, met.signals);
 	if (ptrace(PTRACE_SETREGS, t->pid, NULL, &old) ||
 	    ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(mask), &mask))
 		return -EIO;
@@ -304,9 +349,7 @@ bool tracee_needs(const char *path, const char *name)
 	return find_symbol(path, name, true, &sym);
 }
 
-/* Where glibc's dynamic linker tells debuggers that what is mapped changes or has changed, and in
- * *@state where it says which; 0: it is another one, or there is none. */
-static uint64_t linker_tells(pid_t pid, uint64_t *state)
+uint64_t tracee_linker_tells(pid_t pid, uint64_t *state)
 {
 	struct tracee_map *maps;
 	uint64_t base = auxiliary(pid, AT_BASE), at = 0, debug = 0;
@@ -338,81 +381,12 @@ bool tracee_is_of_glibc(pid_t pid)
 {
 	uint64_t state;
 
-	return linker_tells(pid, &state) != 0;
+	return tracee_linker_tells(pid, &state) != 0;
 }
 
 uint64_t tracee_debug(pid_t pid)
 {
 	uint64_t state;
 
-	return linker_tells(pid, &state) ? state - offsetof(struct r_debug, r_state) : 0;
-}
-
-/* Past the breakpoint at @at, whose place has @code, with that taken out for the moment. *@signal:
- * what came before the step instead, to be taken as it goes on; 0: nothing. */
-static int step_over(struct tracee *t, uint64_t at, uint8_t code, int *signal)
-{
-	static const uint8_t breakpoint = 0xcc;
-	int status, err = tracee_write(t, at, &code, 1);
-
-	if (!err && ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL))
-		err = -errno;
-	if (!err)
-		err = wait_stop(t->pid, &status);
-	if (!err && !(status >> 16) && WSTOPSIG(status) != SIGTRAP)
-		*signal = WSTOPSIG(status);
-	return err ? err : tracee_write(t, at, &breakpoint, 1);
-}
-
-/* Goes on until the breakpoint at @at where the word at @state is 0. */
-static int run_to(struct tracee *t, uint64_t at, uint64_t state)
-{
-	static const uint8_t breakpoint = 0xcc;
-	struct user_regs_struct regs;
-	uint8_t code;
-	uint32_t changing = 0;
-	int status, signal = 0;
-	int err = tracee_read(t, at, &code, 1);
-
-	if (!err)
-		err = tracee_write(t, at, &breakpoint, 1);
-	while (!err) {
-		if (ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)signal))
-			return -errno;
-		err = wait_stop(t->pid, &status);
-		if (err)
-			break;
-		signal = WSTOPSIG(status);
-		if (status >> 16) /* an event, or a stop of the whole group: it goes on */
-			signal = 0;
-		if (signal != SIGTRAP || ptrace(PTRACE_GETREGS, t->pid, NULL, &regs))
-			continue;
-		if (regs.rip != at + 1)
-			continue;
-		regs.rip = at;
-		signal = 0;
-		if (ptrace(PTRACE_SETREGS, t->pid, NULL, &regs))
-			err = -errno;
-		if (!err)
-			err = tracee_read(t, state, &changing, sizeof(changing));
-		if (!err && !changing)
-			return tracee_write(t, at, &code, 1);
-		if (!err)
-			err = step_over(t, at, code, &signal);
-	}
-	return err;
-}
-
-int tracee_run_to_start(struct tracee *t)
-{
-	int status;
-	int err = wait_stop(t->pid, &status); /* at its exec */
-
-	if (err)
-		return err;
-	err = tracee_open(t, t->pid); /* of the new program */
-	uint64_t state = 0, at = err ? 0 : linker_tells(t->pid, &state);
-	if (!err)
-		err = at ? run_to(t, at, state) : -ENOENT;
-	return err;
+	return tracee_linker_tells(pid, &state) ? state - offsetof(struct r_debug, r_state) : 0;
 }

@@ -32,8 +32,10 @@ void tracee_close(struct tracee *t);
 int tracee_read(const struct tracee *t, uint64_t addr, void *to, size_t bytes);
 int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t bytes);
 
-/* Has the stopped thread @t->pid make a system call, and leaves it as it was. Returns 0 and in
- * *@result what the call did (or -errno of its own), or -errno. */
+enum { TRAPS_FLAG = 0x100 }; /* of eflags: the thread steps itself */
+/* Has the stopped thread @t->pid make a system call that waits for nothing, and leaves it as it
+ * was. Returns 0 and in *@result what the call did (or -errno of its own), or -errno; -EPERM: a
+ * filter traps the call. */
 int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result);
 /* Whether it was started by a dynamic linker, which a static program has not. */
 bool tracee_has_linker(pid_t pid);
@@ -45,10 +47,10 @@ uint64_t tracee_symbol(const char *path, const char *name);
 bool tracee_needs(const char *path, const char *name);
 /* Where its dynamic linker's _r_debug is, which debuggers read; 0: it is none of glibc. */
 uint64_t tracee_debug(pid_t pid);
-/* Lets the process, which was seized before its exec, go on until its dynamic linker is done with
- * the program and what it needs, before any of that has run. Returns 0 and the process stopped
- * there; -ENOENT: there is no such place; -ESRCH: it has ended, and how is the caller's to wait
- * for. Unless it has ended it is stopped, and the caller's to let go. */
-int tracee_run_to_start(struct tracee *t);
+/* Where glibc's dynamic linker tells debuggers that what is mapped changes or has changed, and in
+ * *@state where it says which; 0: it is another one, or there is none. */
+uint64_t tracee_linker_tells(pid_t pid, uint64_t *state);
+/* Waits for the thread to stop. -ESRCH: it has ended, and is still there to be waited for. */
+int tracee_wait(pid_t pid, int *status);
 
 #endif
