@@ -180,8 +180,10 @@ for options in '--level values' '--level values --carrier patch' '--carrier patc
 		blocks handler 1 0 0
 		blocks,sent handler 1 1 0
 	END
-	attached ./steps
-	claim "$options: one that steps itself goes on" is "$status $(tail -n 1 printed)" '0 1 0'
+	if [ "$options" != '--carrier patch' ]; then # it dies there, as docs/limits.md says
+		attached ./steps
+		claim "$options: one that steps itself goes on" is "$status $(tail -n 1 printed)" '0 1 0'
+	fi
 	attached ./filters
 	claim "$options: one whose filter traps calls has its handler" is "$status $(tail -n 1 printed)" '0 1 0 1'
 	attach ./keeps handles
