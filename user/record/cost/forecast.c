@@ -57,8 +57,9 @@ bool forecast_known(struct forecast *f, uint64_t time_ns, const struct recorder_
 		return false;
 	*factor = 1 + percent / 100;
 	snprintf(text, bytes,
-		 "what is traced takes about %.*f times as much processor time as without probes%s",
-		 *factor < 10 ? 2 : 0, *factor,
+		 "what is traced takes %sabout %.*f times as much processor time as without "
+		 "probes%s",
+		 now->captures ? "at least " : "", *factor < 10 ? 2 : 0, *factor,
 		 f->measured
 			 ? ""
 			 : ", if one costs as little as elsewhere (pugmark doctor measures it)");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* forecast.h: what a recording will cost, counted over its first moments: how often probes are hit,
- * times what each costs, beside the processor time of what is traced. */
+ * times what each costs, beside the processor time of what is traced. What else level values takes
+ * (bytes that are captured, hooks at system calls) has no price: then it is at least so much. */
 #ifndef USER_FORECAST_H
 #define USER_FORECAST_H
 
