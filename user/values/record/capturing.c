@@ -14,6 +14,7 @@
 #include "user/values/stop/freeze.h"
 #include "user/values/stop/one_processor.h"
 #include "user/values/record/processor_leaves.h"
+#include "user/values/record/thinning.h"
 #include "user/values/start/start_image.h"
 
 #include <errno.h>
@@ -33,7 +34,6 @@ enum {
 	POLL_SHARE =
 		64, /* of the ring: while less than that comes between two looks, they move apart */
 	FLUSH_NS = 1000000000,
-	THIN_NS = 200000000,
 };
 
 struct capturing {
@@ -44,13 +44,14 @@ struct capturing {
 	struct start_options start;
 	struct ring_reader *ring;
 	struct drain_priority *priority; /* of the thread */
+	struct thinning *thinning;	 /* NULL: places are watched as long as all else */
 	pthread_t thread;
 	bool runs;
 	atomic_bool has_no_vdso; /* the process, or it notes itself what that tells */
 	struct clock_calls clocks;
 	struct capture_calls calls;
 	struct one_processor *processor; /* NULL: threads run where they like */
-	atomic_bool thinned;		 /* places are watched no longer */
+	bool thinned;			 /* places are watched no longer; read at the end */
 	atomic_bool ends;
 	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
 	uint32_t n_files; /* that the table says */
@@ -140,7 +141,7 @@ static void *drain_main(void *context)
 {
 	struct capturing *c = context;
 	int epoll = open_epoll(c);
-	uint64_t wait_ns = POLL_MIN_NS, flushed_ns = now_ns(), thinned_ns = flushed_ns;
+	uint64_t wait_ns = POLL_MIN_NS, flushed_ns = now_ns();
 
 	for (;;) {
 		bool ends = c->ends;
@@ -154,10 +155,6 @@ static void *drain_main(void *context)
 		if (ends)
 			break;
 		drain_priority_rest(c->priority);
-		if (c->options->thin && time_ns - thinned_ns > THIN_NS) {
-			c->thinned |= capture_programs_thin(c->programs, c->has_no_vdso);
-			thinned_ns = now_ns();
-		}
 		wait_ns = wait_for_more(c, epoll, came, wait_ns);
 	}
 	if (epoll >= 0)
@@ -183,6 +180,8 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 		err = -pthread_create(&c->thread, NULL, drain_main, c);
 		c->runs = !err;
 	}
+	if (!err && c->options->thin)
+		c->thinning = thinning_begin(c->programs, &c->has_no_vdso);
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 				      "starting to read captures: %s", strerror(-err))
 		   : 0;
@@ -461,6 +460,8 @@ int capturing_begin(struct capturing *c, pid_t pid, const struct entry_patience 
 
 static void end_draining(struct capturing *c)
 {
+	c->thinned |= thinning_end(c->thinning);
+	c->thinning = NULL;
 	if (c->runs) {
 		c->ends = true;
 		drain_priority_hurry(c->priority);
