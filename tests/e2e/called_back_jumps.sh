@@ -3,9 +3,9 @@
 # called_back_jumps.sh: functions that a library calls back end by jumping to another one, in the same
 # place of the stack and with the same return address, as if the library had called that one: by name
 # (so through the PLT), by a pointer, in a chain of two, behind a call that itself calls back, to
-# another module, to what may switch stacks; or they return, or jump out, and the library then calls
-# the next from the same place. Each is told as what it is, in each mode. The truth: the same functions
-# built with notes of each entry, and the library's own count of what it calls.
+# another module, to what may switch stacks, here or in the library; or they return, or jump out, and
+# the library then calls the next from the same place. Each is told as what it is, in each mode. The
+# truth: the same functions built with notes of each entry, and the library's count of what it calls.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -24,6 +24,18 @@ static __attribute__((destructor)) void tell(void)
 	fclose(out);
 }
 int outside(int i) { return i + 3; }
+void swap_stacks(void **from, void **to);
+__asm__(".text\n.globl swap_stacks\n.hidden swap_stacks\n.type swap_stacks,@function\nswap_stacks:\n"
+	"push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+	"mov %rsp,(%rdi)\nmov (%rsi),%rsp\n"
+	"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n.size swap_stacks,.-swap_stacks\n");
+static void *here, *there;
+int may_leave(int i)
+{
+	if (i == -1)
+		swap_stacks(&here, &there);
+	return i;
+}
 int calls_back(int (*f)(int), int i)
 {
 	calls++;
@@ -44,7 +56,7 @@ int jumps_back(int (*f)(int), int i)
 }
 C
 cat >traced.c <<'C'
-int outside(int i);
+int outside(int i), may_leave(int i);
 int calls_back(int (*f)(int), int i);
 int jumps_back(int (*f)(int), int i);
 void swap_stacks(void **from, void **to);
@@ -76,16 +88,17 @@ int may_switch(int i)
 	return i;
 }
 int to_switch(int i) { return may_switch(i); }
+int to_leave(int i) { return may_leave(i); }
 int out_and_back(int i) { return jumps_back(leaf, i); }
 C
 cat >program.c <<'C'
 int calls_back(int (*f)(int), int i);
 int calls_each(int (**f)(int), int n, int i);
 int leaf(int i), by_name(int i), by_pointer(int i), chain(int i), behind(int i), either(int i),
-	to_switch(int i), may_switch(int i), out_and_back(int i);
+	to_switch(int i), may_switch(int i), to_leave(int i), out_and_back(int i);
 __attribute__((noipa)) int to_other(int i) { return by_name(i); }
 static int (*all[])(int) = { by_name, leaf, by_pointer, leaf, chain, leaf, behind, leaf, either, leaf,
-	leaf, to_switch, may_switch, to_switch, by_name, to_other, by_name, out_and_back, leaf, by_name };
+	leaf, to_switch, may_switch, to_switch, by_name, to_leave, leaf, to_leave, by_name, to_other, by_name, out_and_back, leaf, by_name };
 #define ALL (int)(sizeof(all) / sizeof(*all))
 int main(void)
 {

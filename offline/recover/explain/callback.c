@@ -239,16 +239,31 @@ void ask_callback(const struct parser *p, const struct lookahead *la, struct can
 	candidate_add(set, &c);
 }
 
-bool callback_is_innermost(const struct parser *p, const struct lookahead *la, uint64_t *cfa)
+/* Whether a call that the stack shows explains the event; then in *@c that. */
+static bool by_shown_call(const struct parser *p, const struct lookahead *la, struct candidate *c)
 {
 	struct candidates set = {.n = 0};
 	ask_callback(p, la, &set);
-	const struct candidate *c = &set.at[0];
-	if (set.n != 1 || c->cause != CAUSE_CALLBACK || c->callback.kind != BY_CALL ||
-	    c->callback.n != p->n)
+	*c = set.at[0];
+	return set.n == 1 && c->cause == CAUSE_CALLBACK && c->callback.kind == BY_CALL;
+}
+
+bool callback_is_innermost(const struct parser *p, const struct lookahead *la, uint64_t *cfa)
+{
+	struct candidate c;
+	if (!by_shown_call(p, la, &c) || c.callback.n != p->n)
 		return false;
-	*cfa = c->callback.la.cfa;
+	*cfa = c.callback.la.cfa;
 	return *cfa;
+}
+
+bool callback_is_behind_jump(const struct parser *p, const struct lookahead *la, uint32_t n)
+{
+	const struct frame *f = &p->stack[n - 1];
+	struct candidate c;
+	return node_at(p, f->module, f->node)->flags & PUGMARK_NODE_TAIL && f->cfa &&
+	       pugmark_event_cfa(la->e) <= f->cfa && by_shown_call(p, la, &c) &&
+	       c.callback.n + 1 == n;
 }
 
 /* The function was entered during the call that the innermost of the first @n frames is in. */

@@ -200,6 +200,9 @@ void parser_open_over(struct parser *parser, const struct lookahead *la, uint8_t
 /* callback.c: whether the stack explains the event as a callback out of the call that the innermost
  * open frame is in: then in *@cfa the CFA of what that call has made. */
 bool callback_is_innermost(const struct parser *parser, const struct lookahead *la, uint64_t *cfa);
+/* Whether it is one out of the call that the frame outside of the first @n frames' innermost is in,
+ * where that one, which is at a jump out, was: what it has jumped to has returned. */
+bool callback_is_behind_jump(const struct parser *parser, const struct lookahead *la, uint32_t n);
 
 /* unwinding.c: how the frames inside of the first @n were left. @sure: false if calls that no event
  * told of were in progress inside of them. */

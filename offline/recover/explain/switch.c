@@ -403,8 +403,9 @@ static enum may_begin may_begin_new(const struct parser *p, const struct lookahe
 	struct silence at;
 	bool in_call = silence_in(&at, p, open - 1) && at.call;
 	uint64_t cfa;
-	if (in_call && at.call->import && la->foreign && callback_is_innermost(p, la, &cfa))
-		return MAY_NOT; /* the call is of what may call back as well, and has */
+	if (in_call && at.call->import && la->foreign &&
+	    (callback_is_innermost(p, la, &cfa) || callback_is_behind_jump(p, la, open)))
+		return MAY_NOT; /* it was of what may call back as well, and has; or has ended */
 	return parser_is_another(p, la->e) || !in_call || at.call->import ||
 			       at.call->callee != PUGMARK_NONE
 		       ? WILL_HAVE
