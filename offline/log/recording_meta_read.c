@@ -125,6 +125,7 @@ static void read_info(struct pugmark_recording *rec)
 	info->times |= json_is_true(json_object_get(rec->meta, "times"));
 	info->bounded = json_object_get(rec->meta, "bounds_slack_ns") != NULL;
 	info->slack_ns = number(rec->meta, "bounds_slack_ns");
+	info->losses_follow = json_is_true(json_object_get(rec->meta, "losses_follow"));
 	info->not_whole = json_is_false(json_object_get(rec->meta, "whole"));
 	info->values = json_is_true(json_object_get(rec->meta, "values"));
 	info->closed |= json_is_true(json_object_get(rec->meta, "closed"));

@@ -281,6 +281,7 @@ claim 'when it is to be coded is now or later' grep -q 'live-coding takes now or
 claim 'what is lost is said' grep -q 'events were lost' err
 "$PUGMARK" verify rec >verdict 2>&1
 claim 'and is in the trace' grep -qi 'lost' verdict
+claim 'of what does not fit before it is told, the loss is the cause' is "$(grep -c 'fits nothing' verdict)" 0
 run 2 record --carrier patch --time-of leaf -o rec -- ./program
 claim 'times of calls by themselves are refused' grep -q 'no --time-of' err
 run 2 record --carrier other --no-times -o rec -- ./program

@@ -396,6 +396,8 @@ int recording_writer_close(struct recording_writer *w, const struct recorder_res
 	json_object_set_new(w->meta, "probed_from_ns", json_integer(result->probed_from_ns));
 	json_object_set_new(w->meta, "probed_to_ns", json_integer(result->probed_to_ns));
 	note_slack(w);
+	if (w->lanes && lanes_totals(w->lanes).lanes)
+		json_object_set_new(w->meta, "losses_follow", json_true());
 	json_object_set_new(w->meta, "events", json_integer(w->totals.events));
 	json_object_set_new(w->meta, "lost", json_integer(w->totals.lost));
 	json_object_set_new(w->meta, "tasks", json_integer(w->totals.tasks));
