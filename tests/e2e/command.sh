@@ -35,6 +35,9 @@ holds 'nothing on stdout' empty out
 expect 2 frobnicate
 holds 'names what it does not know' grep -qF "no command 'frobnicate'" err
 holds 'in one line' one_line err
+holds 'and guesses at nothing that is not near' eval '! grep -q "did you mean" err'
+expect 2 recrod
+holds 'a slip is told what was meant' grep -qF "did you mean 'record'?" err
 
 mapfile -t commands < <(sed -nE 's/^  ([a-z]+) .*/\1/p' help)
 holds 'there are commands' [ ${#commands[@]} -ge 1 ]

@@ -75,6 +75,50 @@ static const struct command *command_named(const char *name)
 	return NULL;
 }
 
+/* How many letters have to be put in, taken out, changed, or exchanged with the next one; more than
+ * NEAR where these are too many to be a slip. */
+enum { NEAR = 2, NAME_MAX_LEN = 16 };
+static unsigned slips(const char *typed, const char *name)
+{
+	size_t n = strlen(typed), m = strlen(name);
+	unsigned d[NAME_MAX_LEN + 1][NAME_MAX_LEN + 1];
+
+	if (n > NAME_MAX_LEN || m > NAME_MAX_LEN)
+		return NEAR + 1;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t k = 0; k <= m; k++) {
+			bool same = i && k && typed[i - 1] == name[k - 1];
+			unsigned least = !i ? k : !k ? i : d[i - 1][k - 1] + !same;
+
+			if (i && k && d[i - 1][k] + 1 < least)
+				least = d[i - 1][k] + 1;
+			if (i && k && d[i][k - 1] + 1 < least)
+				least = d[i][k - 1] + 1;
+			if (i > 1 && k > 1 && typed[i - 1] == name[k - 2] &&
+			    typed[i - 2] == name[k - 1] && d[i - 2][k - 2] + 1 < least)
+				least = d[i - 2][k - 2] + 1;
+			d[i][k] = least;
+		}
+	return d[n][m];
+}
+
+/* The command that was meant, perhaps, or NULL: one slip in each two letters is another word. */
+static const char *command_near(const char *typed)
+{
+	unsigned least = strlen(typed) > NEAR ? NEAR : NEAR - 1;
+	const char *near = NULL;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		unsigned n = slips(typed, commands[i].name);
+
+		if (n <= least && (!near || n < least)) {
+			least = n;
+			near = commands[i].name;
+		}
+	}
+	return near;
+}
+
 static void print_help(FILE *out)
 {
 	fputs("usage: pugmark COMMAND [options] [-- PROGRAM [ARGS]]\n\ncommands:\n", out);
@@ -176,7 +220,9 @@ int main(int argc, char **argv)
 	}
 	const struct command *command = command_named(argv[1]);
 	if (!command) {
-		command_usage(NULL, "no command '%s'", argv[1]);
+		const char *near = command_near(argv[1]);
+		command_usage(NULL, "no command '%s'%s%s%s", argv[1],
+			      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 		return EXIT_USAGE;
 	}
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
