@@ -255,6 +255,12 @@ if command -v setpriv >/dev/null; then
 fi
 (ulimit -s 64; record -- ./target calls 1000; exit "$status")
 claim 'a small stack is enough' is $? 0
+record -o named -- ./target calls 1
+"$PUGMARK" raw named >raw
+site=$(sed -nE 's/^# site ([0-9]+:[0-9]+) at [0-9a-f]+ in [^ ]+$/\1/p' raw | head -n 1)
+claim 'where a probe is, is told before its first event' \
+	is "$(awk -v s="$site" '$3 == "witness" && $5 == s { print NR; exit }' raw)" \
+	"$(($(grep -n "^# site $site at" raw | cut -d: -f1) + 1))"
 mkdir other && touch other/precious
 record -o other -- ./target calls 1
 claim 'a directory that is no recording is left alone' test -e other/precious

@@ -5,11 +5,14 @@
 #include "user/cli/options.h"
 #include "user/values/show/captures_text.h"
 
+#include <pugmark/plan.h>
 #include <pugmark/recording.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The stack at an event, by address. */
@@ -72,6 +75,57 @@ struct raw {
 	bool captures, count;
 };
 
+/* Of a module: where its probes are, and which of them were named. */
+struct raw_module {
+	struct pugmark_plan *plan; /* NULL: the recording has none */
+	bool *named;
+};
+
+static void raw_modules_free(struct raw_module *modules, uint32_t n)
+{
+	for (uint32_t m = 0; modules && m < n; m++) {
+		free(modules[m].named);
+		if (modules[m].plan)
+			pugmark_plan_free(modules[m].plan);
+	}
+	free(modules);
+}
+
+/* NULL: out of memory. A module whose plan cannot be read has none. */
+static struct raw_module *raw_modules_new(const struct pugmark_recording_module *of, uint32_t n)
+{
+	struct raw_module *modules = calloc(n + 1, sizeof(*modules));
+	struct pugmark_diag none;
+
+	for (uint32_t m = 0; modules && m < n; m++) {
+		if (!of[m].plan || pugmark_plan_open(of[m].plan, &modules[m].plan, &none))
+			continue;
+		modules[m].named = calloc(modules[m].plan->n_sites + 1, sizeof(bool));
+		if (!modules[m].named) {
+			raw_modules_free(modules, n);
+			return NULL;
+		}
+	}
+	return modules;
+}
+
+/* Before the first event of a probe: its address, and the function. */
+static void name_site(struct raw_module *modules, uint32_t n, const struct pugmark_witness_event *e)
+{
+	struct raw_module *m = e->module < n ? &modules[e->module] : NULL;
+
+	if (e->kind != PUGMARK_EVENT_WITNESS || !m || !m->plan || e->site >= m->plan->n_sites ||
+	    m->named[e->site])
+		return;
+	m->named[e->site] = true;
+	uint64_t addr = m->plan->sites[e->site].addr;
+	uint32_t func = pugmark_plan_func_of(m->plan, addr);
+	printf("# site %u:%u at %" PRIx64 " in ", e->module, e->site, addr);
+	command_say(stdout, "",
+		    func == PUGMARK_NONE ? "?" : m->plan->strings + m->plan->funcs[func].name,
+		    "\n");
+}
+
 static const struct option_row rows[] = {
 	{.name = "captures",
 	 .help = "what was captured at level values instead, one capture a line",
@@ -96,13 +150,14 @@ const struct command_words raw_words = {.table = &table};
 
 /* Adds the events of task number @i to *@n_events, and prints them unless only that is asked. */
 static int print_task(const struct raw *raw, struct pugmark_recording *rec, uint32_t i,
-		      uint64_t *n_events)
+		      struct raw_module *modules, uint64_t *n_events)
 {
-	uint32_t n;
+	uint32_t n, n_modules;
 	uint64_t bias;
 	struct pugmark_witness_event event;
 	struct pugmark_recording_iter *iter;
 	const struct pugmark_recording_task *task = &pugmark_recording_tasks(rec, &n)[i];
+	pugmark_recording_modules(rec, &n_modules);
 	int more = pugmark_recording_iter_new(rec, i, &iter);
 	if (more)
 		return more;
@@ -114,8 +169,10 @@ static int print_task(const struct raw *raw, struct pugmark_recording *rec, uint
 	}
 	while ((more = pugmark_recording_next(iter, &event)) == 1) {
 		++*n_events;
-		if (!raw->count)
-			print_event(task, &event);
+		if (raw->count)
+			continue;
+		name_site(modules, n_modules, &event);
+		print_event(task, &event);
 	}
 	if (!raw->count && pugmark_recording_bias(iter, 0, &bias))
 		printf("# module 0 at %" PRIx64 "\n", bias);
@@ -127,13 +184,17 @@ static int print_recording(const struct raw *raw, struct pugmark_diag *diag)
 {
 	struct pugmark_recording *rec;
 	uint64_t n_events = 0;
-	uint32_t n;
+	uint32_t n, n_modules;
 	int err = pugmark_recording_open(raw->dir, &rec, diag);
 	if (err)
 		return err;
+	const struct pugmark_recording_module *of = pugmark_recording_modules(rec, &n_modules);
+	struct raw_module *modules = raw_modules_new(of, n_modules);
+	err = modules ? 0 : -ENOMEM;
 	pugmark_recording_tasks(rec, &n);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = print_task(raw, rec, i, &n_events);
+		err = print_task(raw, rec, i, modules, &n_events);
+	raw_modules_free(modules, n_modules);
 	if (err)
 		pugmark_diag_set(diag, err, raw->dir, PUGMARK_NO_OFFSET, "%s", strerror(-err));
 	for (uint32_t i = 0; !err && pugmark_recording_note(rec, i); i++)
