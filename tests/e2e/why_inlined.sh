@@ -83,4 +83,40 @@ run 0 why rec digits.h:12 cells
 claim 'an array of an inlined function, in the frame of the real one' grep -q 'digits.h:9 weigh' out
 run 0 why rec digits.h:9 n --time 1
 claim 'an argument came from its caller' grep -q 'inlined at target.c:14 in main()' out
+# What is in no register and in no memory.
+cat >made.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) int use(int n) { return n * 7 + 1; }
+static inline __attribute__((always_inline)) long total(const int *at, int n)
+{
+	long sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += use(at[i]);
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	int a[8];
+	long r = 0;
+	for (int i = 0; i < 8; i++)
+		a[i] = i * argc;
+	for (int k = 0; k < 30; k++) {
+		a[k & 7] ^= k;
+		r ^= total(a, 8);
+	}
+	printf("%ld\n", r);
+	return 0;
+}
+C
+gcc -O2 -g -w -o made made.c || skip "no gcc"
+"$PUGMARK" record -q --level values -o made.rec -- ./made >printed 2>err
+claim 'a variable that DWARF computes of a register is known' \
+	grep -qE '\(i=[0-9]+, .*n=8' <("$PUGMARK" values made.rec made.c:8)
+claim 'and why leads on by that register' \
+	grep -q 'made.c:7 total' <("$PUGMARK" why made.rec made.c:8 i)
+run 1 why made.rec made.c:8 n
+claim 'a constant is called one' grep -q 'is a constant there' err
+run 1 why made.rec made.c:8 none
+claim 'what is no variable is called none' grep -q 'no such variable' err
 conclude

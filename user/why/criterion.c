@@ -189,7 +189,16 @@ static int ask_input(struct why_run *w, const struct why_options *o, struct pugm
 
 /* --- a place --------------------------------------------------------------------------------- */
 
-/* The bytes or the register of the variable there. */
+static const char *const not_found[] = {
+	[VARS_NO_SUCH] = "no such variable at that place (DWARF says which there are, and where)",
+	[VARS_NOWHERE] = "that variable is optimized out there: at this place it is in no register "
+			 "and in no memory (at another line, or another time of it, it may be)",
+	[VARS_CONSTANT] = "that variable is a constant there, which is computed of nothing",
+	[VARS_NOT_TOLD] = "where that variable is there is not known, nor of which registers its "
+			  "value is made",
+};
+
+/* The bytes or the register of the variable there, or the registers that it is made of. */
 static int take_variable(struct why_run *w, const struct why_options *o, uint64_t ip,
 			 struct pugmark_diag *diag)
 {
@@ -201,15 +210,23 @@ static int take_variable(struct why_run *w, const struct why_options *o, uint64_
 	value_names_at(w->names, ip, &module, &elf);
 	struct value_vars *vars = value_names_vars(w->names, module);
 	captures_bias(value_replay_captures(w->replay), module, &bias);
-	if (!vars || !value_vars_find(vars, o->variable, elf, bias, m, &v)) {
-		if (!value_names_variable(w->names, o->variable, &addr, &size, &thread))
-			return fail(
-				o, diag, -ENOENT,
-				"no such variable at that place (DWARF says which there are, and "
-				"where)");
+	enum value_vars_found found =
+		vars ? value_vars_find(vars, o->variable, elf, bias, m, &v) : VARS_NO_SUCH;
+	if (found != VARS_FOUND) {
+		if (found != VARS_NO_SUCH ||
+		    !value_names_variable(w->names, o->variable, &addr, &size, &thread))
+			return fail(o, diag, found == VARS_NO_SUCH ? -ENOENT : -EINVAL,
+				    not_found[found]);
 		addr += thread ? value_machine_state(m)->gpr[VALUE_FS] : 0;
 		v = (struct value_variable){.memory = true, .addr = addr, .len = size ? size : 8};
 	}
+	for (unsigned reg = 0; v.of >> reg; reg++) {
+		struct dep_units units = dep_units_gpr(reg, 0, 8);
+		if (v.of >> reg & 1)
+			dep_units_add(&w->criterion.units, &units);
+	}
+	if (v.of)
+		return 0;
 	if (!v.memory) {
 		w->criterion.units =
 			v.vector ? dep_units_vec(v.reg, 0, v.len) : dep_units_gpr(v.reg, 0, v.len);

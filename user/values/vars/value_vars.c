@@ -327,7 +327,7 @@ bool value_vars_part(struct value_vars *vars, const char *path, uint64_t addr, u
 struct find_ctx {
 	const char *name;
 	struct value_variable *out;
-	bool found;
+	enum value_vars_found found;
 };
 
 /* In bytes; 8 where DWARF does not say. */
@@ -343,16 +343,58 @@ static uint64_t size_of(Dwarf_Die *die)
 	return size;
 }
 
+/* Whether the operation looks at nothing but the stack of the expression, or where the frame is. */
+static bool is_of_stack(unsigned atom)
+{
+	return (atom >= DW_OP_const1u && atom <= DW_OP_lit31) || atom == DW_OP_stack_value ||
+	       atom == DW_OP_piece || atom == DW_OP_nop || atom == DW_OP_fbreg ||
+	       atom == DW_OP_call_frame_cfa;
+}
+
+/* Of which general registers alone DWARF computes a variable that is nowhere itself, a bit each by
+ * the encoding; 0: of others as well, of memory, or of none. */
+static uint32_t made_of(const struct place_ctx *p, Dwarf_Die *die, bool *constant)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+	uint32_t of = 0;
+
+	*constant = dwarf_hasattr_integrate(die, DW_AT_const_value);
+	if (*constant || !dwarf_attr_integrate(die, DW_AT_location, &attr) ||
+	    !operations(p, &attr, &ops, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		unsigned atom = ops[i].atom;
+		bool based = atom >= DW_OP_breg0 && atom < DW_OP_breg0 + DWARF_GENERAL;
+
+		if (based || (atom >= DW_OP_reg0 && atom < DW_OP_reg0 + DWARF_GENERAL))
+			of |= 1u << value_registers_encoded(atom -
+							    (based ? DW_OP_breg0 : DW_OP_reg0));
+		else if (!is_of_stack(atom))
+			return 0;
+	}
+	*constant = !of;
+	return of;
+}
+
 static bool take_place(void *ctx, const struct place_ctx *at, Dwarf_Die *die, const char *name)
 {
 	struct find_ctx *f = ctx;
 	struct value_bytes v;
+	uint32_t of = 0;
+	bool constant = false;
 
 	if (strcmp(name, f->name) != 0)
 		return false;
-	if (locate(at, die, &v) != FOUND ||
-	    (v.place == VALUE_IN_REGISTER ? !v.reg : v.at_quality >= VALUE_UNKNOWN))
+	enum found found = locate(at, die, &v);
+	f->found = found == NOWHERE ? VARS_NOWHERE : VARS_NOT_TOLD;
+	if (found != FOUND || (v.place == VALUE_IN_MEMORY && v.at_quality >= VALUE_UNKNOWN))
 		return true;
+	if (v.place == VALUE_IN_REGISTER && !v.reg && !(of = made_of(at, die, &constant))) {
+		f->found = constant ? VARS_CONSTANT : VARS_NOT_TOLD;
+		return true;
+	}
 	uint64_t size = size_of(die);
 	*f->out = (struct value_variable){
 		.memory = v.place == VALUE_IN_MEMORY,
@@ -362,15 +404,17 @@ static bool take_place(void *ctx, const struct place_ctx *at, Dwarf_Die *die, co
 				  : 0,
 		.addr = v.addr,
 		.len = v.place == VALUE_IN_REGISTER && size > v.len ? v.len : size,
+		.of = of,
 	};
-	f->found = true;
+	f->found = VARS_FOUND;
 	return true;
 }
 
-bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
-		     struct value_machine *m, struct value_variable *out)
+enum value_vars_found value_vars_find(struct value_vars *vars, const char *name, uint64_t addr,
+				      uint64_t bias, struct value_machine *m,
+				      struct value_variable *out)
 {
-	struct find_ctx f = {name, out, false};
+	struct find_ctx f = {name, out, VARS_NO_SUCH};
 	struct place_ctx at;
 
 	place_init(&at, vars, addr, bias, m);

@@ -43,10 +43,20 @@ struct value_variable {
 	bool memory, vector;
 	uint8_t reg;
 	uint64_t addr, len;
+	uint32_t of; /* it is nowhere itself: DWARF computes it of these general registers, a bit
+		      * each; 0: it is there */
 };
-/* The variable @name there; false: there is none, or it is nowhere. */
-bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
-		     struct value_machine *m, struct value_variable *out);
+enum value_vars_found {
+	VARS_FOUND,
+	VARS_NO_SUCH,
+	VARS_NOWHERE,  /* optimized out there */
+	VARS_CONSTANT, /* DWARF has its value, which is computed of nothing */
+	VARS_NOT_TOLD, /* nor how it is made of registers */
+};
+/* The variable @name there; @out is filled if it is found. */
+enum value_vars_found value_vars_find(struct value_vars *vars, const char *name, uint64_t addr,
+				      uint64_t bias, struct value_machine *m,
+				      struct value_variable *out);
 /* The variable, or part of one, that @path says (value_paths.h). False: it is not there, or nothing
  * is known of where it is. */
 bool value_vars_part(struct value_vars *vars, const char *path, uint64_t addr, uint64_t bias,
