@@ -119,4 +119,13 @@ run 1 why made.rec made.c:8 n
 claim 'a constant is called one' grep -q 'is a constant there' err
 run 1 why made.rec made.c:8 none
 claim 'what is no variable is called none' grep -q 'no such variable' err
+if command -v clang >/dev/null && clang -O2 -g -w -o made_by_clang made.c; then
+	"$PUGMARK" record -q --level values -o entered -- ./made_by_clang >printed 2>err
+	run 0 values entered total
+	claim 'where DWARF does not say where inlined code is entered, that is said' \
+		grep -q 'DWARF does not say where it is entered' err
+fi
+run 0 values made.rec total
+claim 'each round in which it does is an instance' is "$(wc -l <out)" 30
+claim 'and nothing is said' is "$(grep -c 'is entered' err)" 0
 conclude

@@ -33,6 +33,7 @@ struct value_names {
 	struct dwarf_lines **lines;
 	bool *asked, *asked_lines; /* for vars, for lines */
 	uint8_t *is;		   /* enum is_recorded of its file; 0: not looked at yet */
+	uint32_t untold; /* where what was looked for last is inlined without a told entry */
 	uint32_t n;
 };
 
@@ -247,6 +248,19 @@ void value_names_tell_stale(const struct value_names *v)
 	}
 }
 
+void value_names_tell_entries(const struct value_names *v, const char *place)
+{
+	if (!v->untold)
+		return;
+	fputs("pugmark: ", stderr);
+	printable_print(stderr, place, PRINT_TEXT);
+	fprintf(stderr,
+		": DWARF does not say where it is entered at %u of the places that it was inlined "
+		"at: an instance is when its lowest address is executed, and rounds of a loop that "
+		"begin behind that are not told apart\n",
+		v->untold);
+}
+
 bool value_names_text(const struct value_names *v, uint32_t m, uint64_t *from, uint64_t *to)
 {
 	if (m >= v->n)
@@ -375,12 +389,14 @@ static int find_functions(const struct value_names *v, const char *name, uint64_
 struct found_ctx {
 	uint64_t **out, bias;
 	uint32_t *n;
+	uint32_t untold;
 };
 
-static int found(void *ctx, uint64_t addr)
+static int found(void *ctx, uint64_t addr, bool told)
 {
-	const struct found_ctx *c = ctx;
+	struct found_ctx *c = ctx;
 
+	c->untold += !told;
 	return add(c->out, c->n, c->bias + addr);
 }
 
@@ -388,12 +404,14 @@ static int find_inlined(struct value_names *v, const char *name, uint64_t **out,
 {
 	int err = 0;
 
+	v->untold = 0;
 	for (uint32_t m = 0; !err && m < v->n; m++) {
 		struct found_ctx c = {.out = out, .n = n};
 		struct value_vars *vars = value_names_vars(v, m);
 
 		if (vars && captures_bias(v->captures, m, &c.bias))
 			err = value_vars_inlined(vars, name, found, &c);
+		v->untold += c.untold;
 	}
 	return err;
 }

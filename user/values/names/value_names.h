@@ -61,6 +61,9 @@ struct value_vars *value_names_vars_at(struct value_names *names, uint32_t modul
  * with @diag filled: there is none. */
 int value_names_find(struct value_names *names, const char *place, uint64_t **out, uint32_t *n,
 		     struct pugmark_diag *diag);
+/* Says on standard error where what value_names_find() has found is inlined, and DWARF does not
+ * say where it is entered. */
+void value_names_tell_entries(const struct value_names *names, const char *place);
 /* Those of all functions. 0 or -ENOMEM. */
 int value_names_entries(struct value_names *names, uint64_t **out, uint32_t *n);
 /* The run-time address and size of the global variable @name, by symbols; of a thread-local one

@@ -373,6 +373,8 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 
 	if (!err && o->place)
 		err = value_names_find(p->names, o->place, &ips, &n_ips, diag);
+	if (!err && o->place)
+		value_names_tell_entries(p->names, o->place);
 	const uint32_t *tasks = captures_tasks(value_replay_captures(p->replay), &n_tasks);
 	if (!err && o->json)
 		puts("[");

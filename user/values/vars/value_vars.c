@@ -81,7 +81,7 @@ static int at_die(void *ctx, Dwarf_Die *die)
 
 	if (dwarf_tag(die) == DW_TAG_inlined_subroutine && value_scopes_is_called(die, c->name) &&
 	    value_scopes_entry(die, &addr))
-		c->err = c->fn(c->ctx, addr);
+		c->err = c->fn(c->ctx, addr, dwarf_hasattr(die, DW_AT_entry_pc));
 	return c->err;
 }
 

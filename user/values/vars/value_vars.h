@@ -20,8 +20,9 @@ void value_vars_free(struct value_vars *vars);
 /* The functions of it, and what is declared in them; valid as long as @vars is. */
 struct value_scopes *value_vars_scopes(struct value_vars *vars);
 /* Tells @fn of the ELF address of each place where the function @name was inlined, until it does
- * not return 0; returns that. */
-typedef int value_vars_address_fn(void *ctx, uint64_t addr);
+ * not return 0; returns that. @told: DWARF says that it is entered there, which is else its lowest
+ * address. */
+typedef int value_vars_address_fn(void *ctx, uint64_t addr, bool told);
 int value_vars_inlined(struct value_vars *vars, const char *name, value_vars_address_fn *fn,
 		       void *ctx);
 /* Which of them. */
