@@ -100,8 +100,8 @@ struct pugmark_recording_info {
 	const char *stopped;
 	uint64_t damaged_bytes; /* of the file of events */
 	bool values;		/* it is of level values: there was a file of captures */
-	bool losses_follow; /* patched instructions count what they lose: it was lost somewhere
-			     * before it is told */
+	bool losses_follow;	/* patched instructions count what they lose: it was lost somewhere
+				 * before it is told */
 };
 
 /* Opens the recording in the directory @dir. Returns 0 and a recording that the caller frees, or
