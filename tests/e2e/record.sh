@@ -255,7 +255,7 @@ if command -v setpriv >/dev/null; then
 fi
 (ulimit -s 64; record -- ./target calls 1000; exit "$status")
 claim 'a small stack is enough' is $? 0
-record -o named -- ./target calls 1
+"$PUGMARK" record -q -o named -- ./target calls 1 >/dev/null 2>err
 "$PUGMARK" raw named >raw
 site=$(sed -nE 's/^# site ([0-9]+:[0-9]+) at [0-9a-f]+ in [^ ]+$/\1/p' raw | head -n 1)
 claim 'where a probe is, is told before its first event' \
