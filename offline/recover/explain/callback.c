@@ -282,12 +282,87 @@ static void take_open_call(struct parser *p, struct lookahead *la, uint32_t n)
 			      : pugmark_event_cfa(la->e);
 }
 
+/* Whether the chain is that of a call which the frame of its origin is in: not that of what called
+ * the open frame @level, which that frame may have become by a jump. */
+static bool is_in_call(const struct parser *p, const struct chain *c, uint32_t level)
+{
+	return c->origin != PUGMARK_NONE && c->origin_cfa != p->stack[level].cfa &&
+	       node_at(p, c->from, c->origin)->kind == PUGMARK_NODE_KIND_UNKNOWN;
+}
+
+/* Whether the stack shows one call of ours inside of the open frames to be in progress, out of
+ * which the function was called back: that in *@call. What was open may have gone on since it was
+ * told. */
+static bool shows_one_call(const struct parser *p, const struct lookahead *la,
+			   struct stack_link *call)
+{
+	struct chain from, c;
+	struct chain_scan scan;
+	uint32_t found = 0;
+	chain_from_entry(p, la->e, la->entered, &from);
+	uint32_t live = from.end == CHAIN_OPEN ? from.level + 1
+					       : stack_live_frames(p, la->e, from.cfa, p->n);
+	if (!live || !stack_covers(p, la->e, live - 1))
+		return false;
+	if (from.end == CHAIN_OPEN) {
+		*call = (struct stack_link){from.from, from.origin, from.origin_cfa};
+		return is_in_call(p, &from, from.level);
+	}
+	chain_scan_begin(&scan, p, la->e, &from, live - 1);
+	while (chain_scan_next(&scan, &c)) {
+		bool is = is_in_call(p, &c, live - 1);
+		if (!is && found)
+			continue;
+		if (!is || found || c.end != CHAIN_OPEN || c.level != live - 1)
+			return false;
+		*call = (struct stack_link){c.from, c.origin, c.origin_cfa};
+		found++;
+	}
+	return found && !scan.too_many;
+}
+
+bool callback_shown(const struct parser *p, const struct lookahead *la, struct shown_call *shown)
+{
+	if (!la->foreign || !la->own_cfa || !la->e->stack || !shows_one_call(p, la, &shown->call))
+		return false;
+	shown->n = stack_chain_of_call(p, la->e, &shown->call, shown->links, STACK_LINKS_MAX,
+				       &shown->level);
+	return shown->n >= 0;
+}
+
+void callback_enter_shown(struct parser *p, const struct lookahead *la,
+			  const struct shown_call *shown)
+{
+	const struct stack_link *call = &shown->call;
+	const struct pugmark_plan_node *out = node_at(p, call->module, call->call);
+	parser_drop_frames(p, shown->level + 1);
+	parser_open_frames(p, call->module, out->func, shown->links, shown->n);
+	struct frame *f = parser_top(p);
+	p->gone -= f->gone;
+	f->gone = f->foreign_target = false;
+	f->node = call->call;
+	f->call_cfa = out->height == PUGMARK_HEIGHT_UNKNOWN ? call->cfa : 0;
+	f->called_ns = 0;
+	f->announced = true; /* in the gap */
+	p->position = AT_CALL;
+	held_words_note(p, la->e, call->cfa);
+	parser_enter(p, la, BELOW_CALLBACK, PUGMARK_CAUSE_CALLBACK);
+}
+
 /* Of the open frames the first @live may still be open, and no more. */
 static void enter_unexplained(struct parser *p, const struct lookahead *la, uint32_t live)
 {
+	struct shown_call shown;
+	bool shows = callback_shown(p, la, &shown);
+	if (shows && live <= shown.level)
+		live = shown.level + 1;
 	uint32_t open = parser_can_end_down_to(p, live);
 	parser_end_frames(p, open);
 	parser_emit_misfit(p, PUGMARK_CAUSE_STACK, la->e);
+	if (shows) {
+		callback_enter_shown(p, la, &shown);
+		return;
+	}
 	if (open > live) {
 		parser_drop_frames(p, live);
 		p->position = LOST;

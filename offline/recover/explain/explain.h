@@ -203,6 +203,20 @@ bool callback_is_innermost(const struct parser *parser, const struct lookahead *
 /* Whether it is one out of the call that the frame outside of the first @n frames' innermost is in,
  * where that one, which is at a jump out, was: what it has jumped to has returned. */
 bool callback_is_behind_jump(const struct parser *parser, const struct lookahead *la, uint32_t n);
+/* The one call of ours out of which the stack shows a function to be called back, though nothing
+ * may lead there from where the open frames were: @n calls in @links lie between open frame @level
+ * and the frame that is in it. */
+struct shown_call {
+	struct stack_link call, links[STACK_LINKS_MAX];
+	uint32_t level;
+	int n;
+};
+/* False: the stack shows none, or more than one. */
+bool callback_shown(const struct parser *parser, const struct lookahead *la,
+		    struct shown_call *shown);
+/* Behind a gap: puts the open frames where the stack has them, and enters the function. */
+void callback_enter_shown(struct parser *parser, const struct lookahead *la,
+			  const struct shown_call *shown);
 
 /* unwinding.c: how the frames inside of the first @n were left. @sure: false if calls that no event
  * told of were in progress inside of them. */
@@ -212,10 +226,10 @@ bool unwinding_lands(const struct parser *parser, const struct lookahead *la, st
 /* Leaves them, with a gap where that is not sure: at @event, which is behind it. */
 void unwinding_leave(struct parser *parser, const struct unwinding *unwinding,
 		     const struct pugmark_witness_event *event);
-/* Opens the frames between the innermost and the event's, of @func, which the calls in @links made.
- */
-void parser_open_frames(struct parser *parser, const struct pugmark_witness_event *event,
-			uint32_t func, const struct stack_link *links, int n);
+/* Opens the frames inside of the innermost that the calls in @links made, up to one of @func of
+ * @module. */
+void parser_open_frames(struct parser *parser, uint16_t module, uint32_t func,
+			const struct stack_link *links, int n);
 /* bottom.c: whether frame @f is the first one of its stack, by where it returns to. */
 bool parser_is_bottom(const struct parser *parser, const struct frame *f);
 /* In *@callee the frame of what call @node, of the frame @f, has called, before anything shows;

@@ -28,13 +28,19 @@ void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
 	const struct pugmark_plan_node *n = node_at(p, e->module, node);
 	struct stack_link links[STACK_LINKS_MAX];
+	struct shown_call shown;
 	uint32_t level;
 	int count = la->own_cfa ? stack_chain(p, e, n->func, links, STACK_LINKS_MAX, &level) : -1;
 	parser_emit_misfit(p, cause, e);
 	p->gap_cause = cause;
+	if (callback_shown(p, la, &shown)) {
+		callback_enter_shown(p, la, &shown);
+		parser_take_event(p, node, e);
+		return;
+	}
 	if (count >= 0) {
 		parser_drop_frames(p, level + 1);
-		parser_open_frames(p, e, n->func, links, count);
+		parser_open_frames(p, e->module, n->func, links, count);
 	} else {
 		while (p->n && la->own_cfa && parser_top(p)->cfa &&
 		       parser_top(p)->cfa <= pugmark_event_cfa(e))

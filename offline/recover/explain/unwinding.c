@@ -59,8 +59,7 @@ void unwinding_leave(struct parser *p, const struct unwinding *u,
 		parser_top(p)->announced = false;
 }
 
-/* Opens the frames between open frame @level and the event's, which the calls in @links made. */
-void parser_open_frames(struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
+void parser_open_frames(struct parser *p, uint16_t module, uint32_t func,
 			const struct stack_link *links, int n)
 {
 	for (int i = n; i-- > 0;) {
@@ -70,13 +69,13 @@ void parser_open_frames(struct parser *p, const struct pugmark_witness_event *e,
 		f->func = call->func; /* it may have got there by a jump that showed nothing */
 		f->node = links[i].call;
 		parser_push(p, (struct frame){
-				       .module = e->module,
+				       .module = module,
 				       .cfa = links[i].cfa - call->height,
 				       .ret = return_address(p, f->module, call),
 				       .boundary = BELOW_CALL,
 			       });
 	}
-	parser_top(p)->module = e->module;
+	parser_top(p)->module = module;
 	parser_top(p)->func = func;
 }
 
@@ -201,7 +200,7 @@ enum commit commit_unwinding(struct parser *p, struct lookahead *la, const struc
 		n = 0;
 	}
 	unwinding_leave(p, &unwinding, la->e);
-	parser_open_frames(p, la->e, node_at(p, la->e->module, node)->func, links, n);
+	parser_open_frames(p, la->e->module, node_at(p, la->e->module, node)->func, links, n);
 	if (unwinding.again)
 		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, parser_top(p));
 	parser_take_event(p, node, la->e);

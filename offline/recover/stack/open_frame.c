@@ -40,19 +40,38 @@ bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_ev
 	return false;
 }
 
+/* The chain from the frame at the cursor, which is of @func. */
+static int chain_up(struct frame_cursor *at, uint32_t func, struct stack_link *links, int max,
+		    uint32_t *level)
+{
+	const struct parser *p = at->p;
+	for (int n = 0; n <= max; n++) {
+		uint16_t module = at->module;
+		if (stack_open_frame_at(p, at->e, at->cfa, level))
+			return stack_frame_in(p, *level, module, func) ? n : -1;
+		if (n == max || cursor_up(at) != STEP_HEIGHT ||
+		    !call_leads_to(p, at->module, at->node, module, func))
+			return -1;
+		func = at->node->func;
+		links[n] = (struct stack_link){at->module, at->call, at->cfa};
+	}
+	return -1;
+}
+
 int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level)
 {
 	struct frame_cursor at = cursor_at(p, e, e->module, pugmark_event_cfa(e));
-	for (int n = 0; n <= max; n++) {
-		uint16_t module = at.module;
-		if (stack_open_frame_at(p, e, at.cfa, level))
-			return stack_frame_in(p, *level, module, func) ? n : -1;
-		if (n == max || cursor_up(&at) != STEP_HEIGHT ||
-		    !call_leads_to(p, at.module, at.node, module, func))
-			return -1;
-		func = at.node->func;
-		links[n] = (struct stack_link){at.module, at.call, at.cfa};
-	}
-	return -1;
+	return chain_up(&at, func, links, max, level);
+}
+
+int stack_chain_of_call(const struct parser *p, const struct pugmark_witness_event *e,
+			const struct stack_link *call, struct stack_link *links, int max,
+			uint32_t *level)
+{
+	struct frame_cursor at = cursor_at(p, e, call->module, call->cfa);
+	cursor_put_call(&at, call->module, call->call);
+	return cursor_find_frame(&at) == STEP_HEIGHT
+		       ? chain_up(&at, at.node->func, links, max, level)
+		       : -1;
 }

@@ -77,6 +77,10 @@ struct stack_link {
  * -1 where the snapshot does not lead to one. */
 int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level);
+/* The same from the frame that is in call @call, whose callee's frame lies at @call->cfa. */
+int stack_chain_of_call(const struct parser *p, const struct pugmark_witness_event *e,
+			const struct stack_link *call, struct stack_link *links, int max,
+			uint32_t *level);
 
 /* Keeps what the snapshot of the event, a callback, has from @cfa on outwards: where what the call
  * in progress has made begins. */
