@@ -119,8 +119,10 @@ class Service:
                         os.unlink(os.path.join(folder, name))
 
     def start(self, seconds):
-        """The ports that it listens on, within @seconds. self.late: it has run all that time without one."""
+        """The ports that it listens on, within @seconds: all those that it was asked on in a life before, unless it
+        only sleeps without them. self.late: it has run all that time without one, or without all of these."""
         self.late = False
+        wanted = {p for p in fixed(getattr(self, "ports", ())) if isinstance(p[1], int)}  # paths may have numbers
         self.forget_processes()
         self.log = open(f"{self.folder}/log", "a+")
         starter = subprocess.Popen(
@@ -135,13 +137,14 @@ class Service:
                 gone = None
             elif (gone := gone or time.monotonic()) < time.monotonic() - GONE_SECONDS:
                 return []
-            if traffic.listening():
+            ports = traffic.listening()
+            if ports and wanted <= set(ports):
                 time.sleep(0.3)
                 return traffic.listening()
             if idle.lasts():
-                return []
+                return ports
         self.late = True
-        return []
+        return traffic.listening()
 
     def stop(self):
         """Ends it and all that it has started, as a service manager does; whether what runs the copy went by itself.
@@ -233,7 +236,7 @@ class Service:
         if status not in (0, 3):
             self.say("FAILED", f"record: status {status}: {recorder.said()}")
             return None
-        if isinstance(life, str) and self.late:
+        if self.late:
             self.say("slow", f"it runs, and does not listen after {RECORDED_SECONDS} s")
             return None
         wrong = self.changed(life)
