@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* thinning.h: a thread that takes away the probes that are met often and tell what follows without
- * (capture_programs_thin()). That waits for the kernel, for much longer than what a process notes of
- * its calls has room: whoever drains must not wait with it. */
+ * (capture_programs_thin()). That waits for the kernel, for much longer than what a process notes
+ * of its calls has room: whoever drains must not wait with it. */
 #ifndef USER_THINNING_H
 #define USER_THINNING_H
 
