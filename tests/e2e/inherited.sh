@@ -35,7 +35,7 @@ claim 'what was to be seen' eval 'strange ./show /proc/self/status | grep -q "^S
 
 # Children are not waited for where SIGCHLD is ignored: the recorder must learn of the end all the same.
 status=0
-timeout 30 env --ignore-signal=CHLD "$PUGMARK" record -q -o rec -- ./gzip -t /nonexistent >out 2>err || status=$?
+timeout 30 env --ignore-signal=CHLD "$PUGMARK" record -q -o rec -- ./gzip -t ./nonexistent >out 2>err || status=$?
 claim 'with SIGCHLD ignored a recording ends, with the status of the program' is $status 1
 
 # Who starts it by nohup wants it to outlive the terminal.

@@ -37,7 +37,8 @@ class Valued(program.Program):
         at = f"{self.folder}/work"
         shutil.rmtree(at, ignore_errors=True)
         work.fill(at, isolation.NOBODY)
-        variables = [f"{k}={v}" for k, v in program.ENVIRONMENT.items()]
+        variables = [f"{k}={v}" for k, v in
+                     {**program.ENVIRONMENT, "XDG_CACHE_HOME": f"{self.folder}/cache"}.items()]
         with open(f"{at}/{self.stdin}" if self.stdin else os.devnull, "rb") as given, open(output, "wb") as out:
             try:
                 done = subprocess.run(["env", "-i", *variables, *command, self.binary, *self.args], cwd=at,
