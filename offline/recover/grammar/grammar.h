@@ -98,9 +98,6 @@ static inline const struct decision_table *silence_table(const struct silence *s
 	return s->decision == PUGMARK_NONE ? NULL : table_at(s->p, s->frame->module, s->decision);
 }
 
-/* Whether the frame can end in silence from there, in one way. */
-bool silence_ends(const struct silence *s);
-
 /* How many frames are open once those inside of the first @n have ended in silence, the innermost
  * first, as far as they can. */
 uint32_t parser_can_end_down_to(const struct parser *parser, uint32_t n);

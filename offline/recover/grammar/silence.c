@@ -8,7 +8,8 @@
  */
 #define SILENT_DECISIONS_MAX 64
 
-bool silence_ends(const struct silence *s)
+/* Whether the frame can end in silence from there, in one way. */
+static bool silence_ends(const struct silence *s)
 {
 	const struct decision_table *t = s->jumped ? NULL : silence_table(s);
 	return s->jumped || (t && t->n_empty == 1);

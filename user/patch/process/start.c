@@ -79,7 +79,9 @@ int start_reach(struct tracee *t)
 	if (!at)
 		return -ENOENT;
 	err = traps_allow(t, &was);
-	if (!err)
-		err = run_to(t, at, state);
-	return err ? err : traps_restore(t, &was);
+	if (err)
+		return err;
+	err = run_to(t, at, state);
+	int back = traps_restore(t, &was);
+	return err ? err : back;
 }
