@@ -226,33 +226,61 @@ static int look(struct own *own, char *const *modules, const uint8_t *named, uin
 	return made < 0 ? made : 0;
 }
 
+/* Reads what @own and @file are of its model: *@asks: some module may be made for it, as something
+ * loads libraries and finds functions that nobody is known to call. @own is released with
+ * free_own() either way. Returns 0 or -errno. */
+static int read_own(struct own *own, struct private_elf *file, bool *asks)
+{
+	const char *path = own->model->path;
+	*asks = false;
+	int err = private_elf_open_parts(path, file);
+	if (err)
+		return private_file_unknown(err) ? err : 0;
+	err = dynamic_symbols_each(file->elf, take_own, own);
+	if (!err && own->free.n)
+		err = list_libraries(path, &own->libraries);
+	if (!err && own->free.n)
+		*asks = loads_libraries(own->model) || linked_with_loader(&own->libraries);
+	return own->failed ? -ENOMEM : err;
+}
+
+static void free_own(struct own *own)
+{
+	free_names(&own->exported);
+	free_names(&own->free);
+	free_names(&own->libraries);
+}
+
+static int cannot_read(const struct pugmark_model *model, int err, struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET,
+				"reading what it exports and names: %s", strerror(-err));
+}
+
+int plugin_interface_asks(const struct pugmark_model *model, const uint8_t *entered, bool *asks,
+			  struct pugmark_diag *diag)
+{
+	struct own own = {.model = model, .entered = entered};
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	int err = read_own(&own, &file, asks);
+	free_own(&own);
+	return err ? cannot_read(model, err, diag) : 0;
+}
+
 int plugin_interface_find(const struct pugmark_model *model, const uint8_t *entered,
 			  char *const *modules, uint32_t n, uint32_t *at, struct pugmark_diag *diag)
 {
 	struct own own = {.model = model, .entered = entered};
 	private_elf_guard struct private_elf file = {.elf = NULL};
-	*at = n;
-	int err = private_elf_open_parts(model->path, &file);
-	if (err && !private_file_unknown(err))
-		return 0;
-	if (!err)
-		err = dynamic_symbols_each(file.elf, take_own, &own);
-	if (!err && own.free.n)
-		err = list_libraries(model->path, &own.libraries);
-	bool loads = !err && own.free.n &&
-		     (loads_libraries(model) || linked_with_loader(&own.libraries));
 	uint8_t *named = calloc(n + 1, 1);
-	if (!named || own.failed)
-		err = -ENOMEM;
-	if (!err && loads)
+	bool asks = false;
+	*at = n;
+	int err = named ? read_own(&own, &file, &asks) : -ENOMEM;
+	if (!err && asks)
 		err = mark_named(&file, modules, n, named);
-	if (!err && loads)
+	if (!err && asks)
 		err = look(&own, modules, named, n, at);
 	free(named);
-	free_names(&own.exported);
-	free_names(&own.free);
-	free_names(&own.libraries);
-	return err ? pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET,
-				      "reading what it exports and names: %s", strerror(-err))
-		   : 0;
+	free_own(&own);
+	return err ? cannot_read(model, err, diag) : 0;
 }

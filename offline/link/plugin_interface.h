@@ -7,6 +7,13 @@
 
 #include <pugmark/model.h>
 
+#include <stdbool.h>
+
+/* *@asks: plugin_interface_find() would look into modules, if there were any. Without a list of
+ * them, which takes longer than this. Returns 0 or -errno with @diag filled. */
+int plugin_interface_asks(const struct pugmark_model *model, const uint8_t *entered, bool *asks,
+			  struct pugmark_diag *diag);
+
 /* Looks for the first of the files @modules that is made for @model: it calls, by name, an exported
  * function of @model which is not in @entered (one byte a function), all else that it imports is
  * in @model or in what the two are linked with, and the name of its folder is in @model's data.

@@ -26,7 +26,7 @@ static int make_here(const char *binary, const struct planning_options *options,
 		     struct planning_result *out, struct pugmark_diag *diag)
 {
 	struct plan_modules modules;
-	int err = plan_modules_list(binary, options, &modules, diag);
+	int err = plan_modules_list(options, &modules, diag);
 	return err ? err : planning_make_here(binary, options, &modules, out, diag);
 }
 

@@ -100,6 +100,27 @@ if other=$(command -v lua5.4); then
 		"$PUGMARK" plan --check --plan "$dir/good.plan" "$other"
 fi
 
+# Modules below the folder lib beside it are found, of a program that loads some and is called by them;
+# for one that loads nothing this host's folders are not looked through.
+mkdir -p "$dir/bin" "$dir/lib/extras"
+cat >"$dir/host.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int by_module(int x) { return x + 1; }
+int main(int n, char **v) { char p[99]; snprintf(p, 99, "%s/extras/m", v[0]); return !LOADS; }
+C
+echo 'int by_module(int); int made(void) { return by_module(1); }' >"$dir/made.c"
+if gcc -shared -fPIC -o "$dir/lib/extras/made.so" "$dir/made.c" 2>"$dir/err" &&
+	gcc -rdynamic '-DLOADS=dlopen(p, 1)' -o "$dir/bin/host" "$dir/host.c" 2>"$dir/err" &&
+	gcc -rdynamic -DLOADS=puts -o "$dir/bin/alone" "$dir/host.c" 2>"$dir/err"; then
+	"$PUGMARK" plan "$dir/bin/host" 2>&1 | grep -q "extras/made.so, for one, is made for this file" ||
+		say 'a module that is made for the program is not found'
+	command -v strace >"$dir/out" &&
+		strace -f -e trace=openat -o "$dir/calls" "$PUGMARK" plan "$dir/bin/alone" >"$dir/out" 2>&1
+	grep -qs '"/usr/lib".*O_DIRECTORY' "$dir/calls" &&
+		say 'folders are looked through for a program that loads nothing'
+fi
+
 # A cache with rubbish in it is one that has nothing.
 plan=$("$PUGMARK" plan --format json "$program" | jq -r .plan)
 head -c 100 "$dir/good.plan" >"$plan"

@@ -6,6 +6,7 @@
 #include "offline/link/never_returns.h"
 #include "offline/link/plugin_interface.h"
 #include "offline/link/switching_calls.h"
+#include "user/plan/host_modules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ bool planning_exports_named(const char *word, enum planning_exports *out)
 	return false;
 }
 
-int plan_modules_list(const char *binary, const struct planning_options *o,
-		      struct plan_modules *out, struct pugmark_diag *diag)
+int plan_modules_list(const struct planning_options *o, struct plan_modules *out,
+		      struct pugmark_diag *diag)
 {
 	int err = 0;
 	*out = (struct plan_modules){0};
@@ -31,9 +32,6 @@ int plan_modules_list(const char *binary, const struct planning_options *o,
 		err = module_files_add(&out->plugins, o->plugins[i], diag);
 	for (uint32_t i = 0; i < o->n_traced && !err; i++)
 		err = module_files_add(&out->plugins, o->traced[i], diag);
-	if (!err && o->exports == EXPORTS_AUTO &&
-	    module_files_add_host(&out->host, o->origin ? o->origin : binary))
-		err = pugmark_diag_set(diag, -ENOMEM, binary, PUGMARK_NO_OFFSET, "out of memory");
 	if (err)
 		plan_modules_deinit(out);
 	return err;
@@ -42,7 +40,6 @@ int plan_modules_list(const char *binary, const struct planning_options *o,
 void plan_modules_deinit(struct plan_modules *modules)
 {
 	module_files_deinit(&modules->plugins);
-	module_files_deinit(&modules->host);
 }
 
 static struct library_options loaded_with(const struct planning_options *o,
@@ -58,26 +55,45 @@ static struct library_options loaded_with(const struct planning_options *o,
 	};
 }
 
+/* *@plugin: a module of this host that is made for @model, heap; NULL: there is none. Returns 0 or
+ * -errno with @diag filled. */
+static int find_plugin(const struct pugmark_model *model, const struct planning_options *o,
+		       const uint8_t *entered, char **plugin, struct pugmark_diag *diag)
+{
+	struct module_files host;
+	uint32_t at;
+	bool asks;
+	*plugin = NULL;
+	int err = plugin_interface_asks(model, entered, &asks, diag);
+	if (err || !asks)
+		return err;
+	err = host_modules_list(o->origin ? o->origin : model->path, &host);
+	if (err)
+		return pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET,
+					"listing what it may load: %s", strerror(-err));
+	err = plugin_interface_find(model, entered, host.at, host.n, &at, diag);
+	if (!err && at < host.n && !(*plugin = strdup(host.at[at])))
+		err = pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+				       "out of memory");
+	module_files_deinit(&host);
+	return err;
+}
+
 int plan_entered_mark(const struct pugmark_model *model, const struct planning_options *o,
 		      const struct plan_modules *modules, uint8_t *entered, uint8_t *bound,
 		      char **plugin, struct pugmark_diag *diag)
 {
 	const struct library_options loaded = loaded_with(o, modules);
-	uint32_t at = modules->host.n;
 	int err = 0;
 	*plugin = NULL;
 	if (o->exports != EXPORTS_ALL)
 		err = callers_by_name_mark(model, &loaded, entered, bound, diag);
 	if (!err && o->exports == EXPORTS_AUTO)
-		err = plugin_interface_find(model, entered, modules->host.at, modules->host.n, &at,
-					    diag);
-	if (err || (o->exports != EXPORTS_ALL && at == modules->host.n))
+		err = find_plugin(model, o, entered, plugin, diag);
+	if (err || (o->exports != EXPORTS_ALL && !*plugin))
 		return err;
 	memset(entered, 1, model->n_funcs);
 	memset(bound, 0, model->n_imports);
-	if (at < modules->host.n && !(*plugin = strdup(modules->host.at[at])))
-		return pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
-					"out of memory");
 	return 0;
 }
 

@@ -9,13 +9,12 @@
 
 struct plan_modules {
 	struct module_files plugins; /* the options' plugins, folders opened up; and traced ones */
-	struct module_files host;    /* EXPORTS_AUTO: those of this host */
 };
 
 /* Lists the files, by folders alone. Returns 0 and @out, which the caller releases, or -errno with
  * @diag filled. */
-int plan_modules_list(const char *binary, const struct planning_options *o,
-		      struct plan_modules *out, struct pugmark_diag *diag);
+int plan_modules_list(const struct planning_options *o, struct plan_modules *out,
+		      struct pugmark_diag *diag);
 void plan_modules_deinit(struct plan_modules *modules);
 
 /* Sets @entered (one byte a function of @model) and @bound (one an import) as

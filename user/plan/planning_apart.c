@@ -10,6 +10,7 @@
 #include "user/cli/command.h"
 #include "user/file/debuginfod.h"
 #include "user/file/own_cache.h"
+#include "user/plan/host_modules.h"
 #include "user/plan/plan_entered.h"
 #include "user/plan/probe_costs.h"
 #include "user/sandbox/sandbox.h"
@@ -135,23 +136,36 @@ static int make_tag(const char *binary, char tag[TAG_BYTES], struct pugmark_diag
 	return 0;
 }
 
+/* What the child may ask for, and of which program. */
+struct asked {
+	char tag[TAG_BYTES];
+	const char *program;
+};
+
+static int answer(void *ctx, char op, const char *text, int sent, int *fd)
+{
+	struct asked *of = ctx;
+	return op == HOST_MODULES_OP ? host_modules_answer(of->program, fd)
+				     : own_cache_answer(of->tag, op, text, sent, fd);
+}
+
 int planning_apart(const char *binary, const struct planning_options *options, const char *grant,
 		   sandbox_work *work, struct planning_inside *inside, void **bytes, size_t *len,
 		   struct pugmark_diag *diag)
 {
 	const char *grants[2 + 2 * PLANNING_TRACED_MAX + PLANNING_PLUGINS_MAX];
-	char tag[TAG_BYTES];
+	struct asked asked = {.program = options->origin ? options->origin : binary};
 	struct planning_options own = *options;
 	struct plan_modules modules;
-	struct sandbox sandbox = {.subject = options->origin ? options->origin : binary,
+	struct sandbox sandbox = {.subject = asked.program,
 				  .grants = grants,
 				  .cancelled = options->cancelled,
-				  .answer = own_cache_answer,
-				  .answer_ctx = tag};
+				  .answer = answer,
+				  .answer_ctx = &asked};
 	debuginfod_fetch(binary);
-	int err = make_tag(binary, tag, diag);
+	int err = make_tag(binary, asked.tag, diag);
 	if (!err)
-		err = plan_modules_list(binary, options, &modules, diag);
+		err = plan_modules_list(options, &modules, diag);
 	if (err)
 		return err;
 	grants[sandbox.n_grants++] = binary;
@@ -166,7 +180,7 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 	for (uint32_t i = 0; i < options->n_plugins && i < PLANNING_PLUGINS_MAX; i++)
 		if (!strncmp(options->plugins[i], "/proc/", 6))
 			grants[sandbox.n_grants++] = options->plugins[i];
-	own.tag = tag;
+	own.tag = asked.tag;
 	own.progress = NULL; /* its thread is not in the child */
 	void *shared = options->progress ? mmap(NULL, sizeof(*own.permille), PROT_READ | PROT_WRITE,
 						MAP_SHARED | MAP_ANONYMOUS, -1, 0)

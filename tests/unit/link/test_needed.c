@@ -218,8 +218,10 @@ static void modules_with_a_version(void **state)
 	module_files_deinit(&files);
 }
 
-/* The first of @modules, files in @dir, that is made for the program @dir/host; "": none. */
-static const char *made_for_host(const char *dir, const char *const *modules, uint32_t n)
+/* The first of @modules, files in @dir, that is made for the program @dir/host; "": none. None is
+ * where the program alone says that it asks for none. */
+static const char *made_for_host(const char *dir, const char *const *modules, uint32_t n,
+				 bool *asks)
 {
 	struct entered e = mark_file(dir, "host", &(struct library_options){0});
 	struct pugmark_diag diag;
@@ -229,6 +231,8 @@ static const char *made_for_host(const char *dir, const char *const *modules, ui
 	for (uint32_t i = 0; i < n; i++)
 		assert_true(asprintf(&paths[i], "%s/%s", dir, modules[i]) > 0);
 	assert_int_equal(plugin_interface_find(e.model, e.bytes, paths, n, &at, &diag), 0);
+	assert_int_equal(plugin_interface_asks(e.model, e.bytes, asks, &diag), 0);
+	assert_true(*asks || at == n);
 	for (uint32_t i = 0; i < n; i++)
 		free(paths[i]);
 	entered_deinit(&e);
@@ -240,6 +244,7 @@ static void made_to_be_loaded(void **state)
 	const char *dir = *state, *cc = getenv("CC") ? getenv("CC") : "cc";
 	static const char *const modules[] = {"apart/good.so", "extras/plain.so",
 					      "extras/alien.so"};
+	bool asks;
 	write_text(dir, "host.c",
 		   "#include <dlfcn.h>\n#include <stdio.h>\n"
 		   "int by_module(int x) { return x + 1; }\n"
@@ -256,14 +261,16 @@ static void made_to_be_loaded(void **state)
 	      "%s -shared -fPIC -o apart/good.so good.c -lm && "
 	      "for m in plain alien; do %s -shared -fPIC -o extras/$m.so $m.c || exit; done",
 	      dir, cc, cc, cc);
-	assert_string_equal(made_for_host(dir, modules, 3), ""); /* good.so is not where it looks */
+	assert_string_equal(made_for_host(dir, modules, 3, &asks), ""); /* good.so is elsewhere */
+	assert_true(asks);
 	shell("cp %s/apart/good.so %s/extras/alien.so", dir, dir);
-	assert_string_equal(made_for_host(dir, modules, 3), "extras/alien.so");
+	assert_string_equal(made_for_host(dir, modules, 3, &asks), "extras/alien.so");
 	/* A program that loads nothing is made for nobody's modules. */
 	shell("cd %s && %s -rdynamic -Ddlopen=fputs_ -include stdio.h -o host host.c "
 	      "-Wl,--defsym,fputs_=main",
 	      dir, cc);
-	assert_string_equal(made_for_host(dir, modules, 3), "");
+	assert_string_equal(made_for_host(dir, modules, 3, &asks), "");
+	assert_false(asks);
 	/* A library that it is linked with loads them for it, as libltdl does. */
 	write_text(dir, "loader.c",
 		   "#include <dlfcn.h>\nvoid *load(const char *p) { return dlopen(p, 1); }\n");
@@ -271,7 +278,7 @@ static void made_to_be_loaded(void **state)
 	      "%s -rdynamic -Ddlopen=load_ -include stdio.h -o host host.c -Wl,--defsym,load_=main "
 	      "-Wl,--no-as-needed,-rpath,%s -L. -lloader",
 	      dir, cc, cc, dir);
-	assert_string_equal(made_for_host(dir, modules, 3), "extras/alien.so");
+	assert_string_equal(made_for_host(dir, modules, 3, &asks), "extras/alien.so");
 }
 
 static void missing_library(void **state)
