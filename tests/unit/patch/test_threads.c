@@ -21,7 +21,7 @@
 #include "user/patch/process/threads.h"
 
 static volatile struct seen {
-	int ready, first, value, second, changes;
+	int ready, first, value, second, last, changes;
 } * seen;
 
 static void on_first(int signal, siginfo_t *info, void *context)
@@ -36,6 +36,12 @@ static void on_second(int signal)
 	seen->second++;
 }
 
+static void on_last(int signal)
+{
+	(void)signal;
+	seen->last++;
+}
+
 static void run_child(void)
 {
 	struct sigaction first = {.sa_sigaction = on_first, .sa_flags = SA_SIGINFO};
@@ -43,6 +49,7 @@ static void run_child(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGUSR1, &first, NULL);
 	signal(SIGUSR2, on_second);
+	signal(SIGRTMAX, on_last);
 	for (;;)
 		seen->ready = 1;
 }
@@ -66,17 +73,19 @@ static void test_no_signal_is_lost(void **state)
 	assert_int_equal(err, 0);
 	assert_int_equal(sigqueue(pid, SIGUSR1, (union sigval){.sival_int = 4711}), 0);
 	assert_int_equal(kill(pid, SIGUSR2), 0);
+	assert_int_equal(kill(pid, SIGRTMAX), 0);
 	struct tracee t;
 	assert_int_equal(tracee_open(&t, pid), 0);
 	for (int i = 0; i < 8; i++)
 		assert_true(threads_step(&t, &all, 0));
 	tracee_close(&t);
 	threads_release(&all);
-	for (int i = 0; i < 5000 && !(seen->first && seen->second); i++)
+	for (int i = 0; i < 5000 && !(seen->first && seen->second && seen->last); i++)
 		usleep(1000);
 	assert_int_equal(seen->first, 1);
 	assert_int_equal(seen->value, 4711);
 	assert_int_equal(seen->second, 1);
+	assert_int_equal(seen->last, 1);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

@@ -261,8 +261,8 @@ static void let_go(const struct thread *t)
 	setpriority(PRIO_PROCESS, t->tid, t->nice);
 	if (t->signal)
 		ptrace(PTRACE_SETSIGINFO, t->tid, NULL, &t->info);
-	for (int signal = 1; t->others >> (signal - 1); signal++)
-		if (t->others >> (signal - 1) & 1)
+	for (uint64_t others = t->others, signal = 1; others; others >>= 1, signal++)
+		if (others & 1)
 			syscall(SYS_tkill, t->tid, signal);
 	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)t->signal);
 }
