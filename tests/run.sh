@@ -7,10 +7,10 @@
 #
 # TEST is a program; -c runs a shell command under a name; -q is a test that asks how long things take:
 # it runs when all others have ended, with nothing beside it. -t is the time limit of those that follow.
-# JOBS run at a time; with -i up to twice as many, another one for each second in which half a processor
-# was idle, because many tests mostly wait.
+# JOBS run at a time; with -i up to twice as many, because many tests mostly wait: one more after each
+# second in which a fifth of a processor was idle, one fewer after each in which none was.
 # -b is a command that builds: it begins at once, is beside the JOBS, and has what processor time they
-# leave. Tests named behind it need what it builds, and begin when it has ended. They are to compute
+# leave, which counts as idle. Tests named behind it need what it builds, and begin when it has ended. They are to compute
 # alone, and to record nothing.
 # -r is a test that another recorder would disturb: it runs when all those named before -b have ended,
 # one such test at a time, with as many of those behind -b beside it as make up JOBS.
@@ -81,8 +81,8 @@ fail() { # NAME WHY LOG: what of it does not hold is said again at the end
 }
 
 # Runs its arguments, and writes what processor time they took, in seconds of user and system, to $0.
-# It outlives a signal that ends them.
-timed='trap : TERM; TIMEFORMAT="%1U %1S"; { time "$@" 2>&3 3>&-; } 3>&2 2>"$0"'
+# It outlives a signal that ends them. Descriptors 3 and 4 are make's, by which several share the JOBS.
+timed='trap : TERM; TIMEFORMAT="%1U %1S"; { time "$@" 2>&19 19>&-; } 19>&2 2>"$0"'
 
 # Sets busy to the seconds of processor time that test NUMBER took; none where it was killed.
 read_busy() { # NUMBER
@@ -203,21 +203,32 @@ pick() {
 	[ ${#running[@]} = 0 ] && next_of quiet
 }
 
-# Whether half a processor was idle since this was asked the last time, a second ago or longer. The
-# kernel counts in hundredths of a second; PROC_STAT is for who tests this.
-idle_before='' asked=
-was_idle() {
-	local now=${EPOCHREALTIME/[.,]/} idle waits was=$idle_before since=$asked
-	[ $((now - ${since:-0})) -ge 1000000 ] || return 1
-	read -r _ _ _ _ idle waits _ <"${PROC_STAT:-/proc/stat}" || return 1
-	idle_before=$((idle + waits)) asked=$now
-	[ "$since" ] && [ $(((idle_before - was) * 20000)) -ge $((now - since)) ]
+# Sets idle to the hundredths of seconds of processor time that nobody has had since the machine began, but
+# those that gave way. PROC_STAT is for who tests this.
+read_idle() {
+	local nice unused waits
+	read -r _ _ nice _ unused waits _ <"${PROC_STAT:-/proc/stat}" && idle=$((nice + unused + waits))
+}
+
+# Sets lanes, how many may run, by what was idle since this was done the last time, a second ago or longer.
+lanes=$jobs idle='' asked=
+set_lanes() {
+	local now=${EPOCHREALTIME/[.,]/} was=$idle since=$asked left
+	[ "$most" ] && [ $((now - ${since:-0})) -ge 1000000 ] && read_idle || return 0
+	asked=$now
+	[ "$since" ] || return 0
+	left=$(((idle - was) * 10000))
+	if [ $((left * 5)) -ge $((now - since)) ]; then
+		lanes=$((lanes < 2 * jobs ? lanes + 1 : lanes))
+	elif [ $((left * 20)) -lt $((now - since)) ]; then
+		lanes=$((lanes > jobs ? lanes - 1 : lanes))
+	fi
 }
 
 room() {
 	count_running
-	[ $jobs_running -ge "$jobs" ] || return 0
-	[ "$most" ] && [ $jobs_running -lt $((2 * jobs)) ] && was_idle
+	set_lanes
+	[ $jobs_running -lt "$lanes" ]
 }
 
 run_waiting() {

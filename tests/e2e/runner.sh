@@ -87,10 +87,22 @@ rm -f ./*-is-here
 echo 'cpu 0 0 0 0 0 0' >stat
 PROC_STAT=stat expect 1 '1 passed, 1 failed, 0 skipped' -i ./one ./two
 rm -f ./*-is-here
-for i in {1..40}; do echo "cpu 0 0 0 $((i * 10)) 0 0" >stat.new; mv stat.new stat; sleep 0.1; done &
-idles=$!
-PROC_STAT=stat expect 0 '2 passed, 0 failed, 0 skipped' -i ./one ./two
-kill $idles
+# Idle is what nobody has had, and what was given to those that give way.
+for idle in '0 0 0 TICKS' '0 TICKS 0 0'; do
+	for i in {1..40}; do echo "cpu ${idle/TICKS/$((i * 10))} 0 0" >stat.new; mv stat.new stat; sleep 0.1; done &
+	idles=$!
+	PROC_STAT=stat expect 0 '2 passed, 0 failed, 0 skipped' -i ./one ./two
+	kill $idles
+	rm -f ./*-is-here
+done
+# Where none is idle any more, there are fewer again.
+meets three four
+meets four three
+fake settles 'sleep 2.5; touch over'
+fake waits 'while [ ! -e over ]; do sleep 0.1; done'
+echo 'cpu 0 0 0 0 0 0' >stat
+{ sleep 1.5; echo 'cpu 0 0 0 100 0 0' >stat.new; mv stat.new stat; } &
+PROC_STAT=stat expect 1 '3 passed, 1 failed, 0 skipped' -i ./waits ./settles ./three ./four
 loud="[ ! -e $dir/quietly ] && touch $dir/loud-\$\$ && sleep 0.2 && rm $dir/loud-\$\$"
 fake calm "! ls $dir | grep -q ^loud- && mkdir $dir/quietly && sleep 0.2 && rmdir $dir/quietly"
 expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -i -q ./calm -c a "$loud" -c b "$loud" -q ./calm
@@ -107,6 +119,13 @@ rm -f ./*-is-here built
 fake alone "! ls $dir | grep -q ^loud- && mkdir $dir/quietly && sleep 0.2 && rmdir $dir/quietly"
 expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -i -r ./alone -c a "$loud" -c b "$loud" -r ./alone
 expect 1 '1 passed, 1 failed, 0 skipped' -b build 'exit 1' ./pass
+# Makes share what may run at a time.
+cat >Makefile <<'M'
+all: ; +@$(RUN) -j 2 -l logs -b build '$(MAKE) five six'
+five six: ; @touch $@-is-here; for i in 1 2 3 4 5 6 7 8 9 10; do [ -e five-is-here ] && [ -e six-is-here ] && exit; sleep 0.1; done; exit 1
+M
+make -j2 RUN="$run" >out 2>&1 || { echo 'a build has one job:'; cat out; exit 1; }
+rm -f ./*-is-here
 
 # Scripts that fail are tried once more, unless there are many.
 fake once.sh "[ -e $dir/tried ] && exit; touch $dir/tried; echo 'does not hold: it is so'; exit 1"
