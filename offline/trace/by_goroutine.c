@@ -53,6 +53,7 @@ int pugmark_trace_by_goroutine(struct pugmark_trace *t, struct pugmark_diag *dia
 	const struct pugmark_trace_line *first = lines_list(lines, &n);
 	if (!n || !first->goroutine)
 		return pugmark_diag_set(diag, -ENODATA, NULL, PUGMARK_NO_OFFSET,
-					"no goroutine has a number in it");
+					"no goroutine has a number in it (it is told by thread "
+					"without --by and --goroutine)");
 	return 0;
 }

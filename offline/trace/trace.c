@@ -63,9 +63,11 @@ static int open_plans(struct pugmark_trace *t, struct pugmark_diag *diag)
 	for (; t->n_modules < n; t->n_modules++) {
 		uint32_t i = t->n_modules;
 		if (!modules[i].plan)
-			return pugmark_diag_set(diag, -ENODATA, t->rec->dir, PUGMARK_NO_OFFSET,
-						"module %s was recorded without a plan",
-						modules[i].name);
+			return pugmark_diag_set(
+				diag, -ENODATA, t->rec->dir, PUGMARK_NO_OFFSET,
+				"it has no file `plan-%u.pmp`, the plan of module %s "
+				"(copy that from where it was recorded)",
+				i, modules[i].name);
 		int err = pugmark_plan_open(modules[i].plan, &t->plans[i], diag);
 		if (err)
 			return err;

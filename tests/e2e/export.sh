@@ -193,6 +193,18 @@ claim 'what may have lasted so long, and what is around it' is \
 	"$(sqlite3 bounds.db 'select count(*), 1 from calls where end_latest - begin_earliest >= '"$half")"
 
 # What cannot be done is said.
+fails 2 '--weight: chrome has no weights' export --format chrome --weight calls -o x known
+fails 1 'known: no goroutine has a number in it (it is told' export --format chrome --by goroutine -o x known
+if [ -e /dev/full ]; then
+	status=0
+	"$PUGMARK" export --format chrome -o - known >/dev/full 2>err || status=$?
+	claim 'a full disk behind standard output is an error' is $status 1
+	claim 'and said once' same <(echo 'pugmark: standard output: cannot write: No space left on device') err
+fi
+cp -r known cut
+truncate -s -100 cut/events
+run 3 export --format folded -o - cut
+claim 'what is not whole is said to be' grep -q '^pugmark: cut: what is written of it has gaps, or it is not whole' err
 fails 1 'is there already' export --format chrome -o whole.json known
 run 2 export --format nonesuch -o x known
 claim 'an unknown format is named' grep -q "no format 'nonesuch'" err

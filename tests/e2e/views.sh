@@ -159,7 +159,7 @@ for command in dump replay report verify; do
 	fails 1 'not a recording' $command empty
 done
 cp -r rec noplan && rm noplan/plan-0.pmp
-fails 1 'without a plan' verify noplan
+fails 1 'it has no file `plan-0.pmp`, the plan of module prog' verify noplan
 cp -r rec badplan && printf x | dd of=badplan/plan-0.pmp bs=1 seek=200 conv=notrunc 2>/dev/null
 fails 1 'badplan/plan-0.pmp' verify badplan
 cp -r rec later && sed -i 's/"version": [0-9]*/"version": 99/' later/meta.json

@@ -67,7 +67,7 @@ enum {
 struct export_command {
 	struct export x;
 	const char *request;
-	bool slow;
+	bool slow, weight;
 	uint64_t longer_ns;
 	struct request_choice choice;
 };
@@ -146,6 +146,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_LONGER:
 		return trace_view_duration(&x->replay.view, arg, &c->longer_ns);
 	case OPT_WEIGHT:
+		c->weight = true;
 		x->weigh_calls = !strcmp(arg, "calls");
 		if (x->weigh_calls || !strcmp(arg, "time"))
 			return -1;
@@ -174,6 +175,10 @@ static int check(struct export_command *c)
 	if (!x->output)
 		return command_usage("export", "where to? -o FILE (for instance trace.%s)",
 				     x->format->suffix);
+	if (c->weight && !x->format->weighs)
+		return command_usage("export",
+				     "--weight: %s has no weights (folded and pprof have)",
+				     x->format->name);
 	bool split = x->split_bytes || x->split_ns;
 	if (!strcmp(x->output, "-") && (x->format->makes_path || split))
 		return command_usage("export", "%s cannot go to standard output",
@@ -239,6 +244,10 @@ int cmd_export(int argc, char **argv)
 		else if (!err && !x->calls && !x->gaps)
 			err = left_out(&r->view, &diag);
 		status = err ? command_fail(&diag) : trace_view_status(&r->view, r->gaps);
+		if (status == EXIT_GAPS && r->view.n_tasks)
+			command_say(stderr, "pugmark: ", r->view.dir,
+				    ": what is written of it has gaps, or it is not whole "
+				    "(pugmark verify says where)\n");
 	}
 	export_deinit(x);
 	request_choice_deinit(&c.choice);

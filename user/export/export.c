@@ -119,7 +119,9 @@ static void part_end(struct export *x)
 		return;
 	errno = 0;
 	bool whole = outbuf_flush(x->replay.out) && !fflush(x->file);
-	if (x->file != stdout)
+	if (x->file == stdout)
+		whole = true; /* main() says so where it is not, as of all commands */
+	else
 		whole = !fclose(x->file) && whole;
 	x->file = NULL;
 	if (!whole)

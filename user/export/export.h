@@ -88,6 +88,7 @@ struct export_format {
 	bool makes_path;    /* it creates x->path itself (a database, a folder), and not through
 			       x->out */
 	bool apart;	    /* each event of a thread is drawn at a time of its own */
+	bool weighs;	    /* what a stack weighs may be chosen: --weight */
 	bool adds_up;	    /* x->contexts is there at its end: what it counts by call stack */
 	/* Each returns nothing: what fails is said with export_fail(), and ends the export. NULL:
 	 * not asked for. */

@@ -43,6 +43,7 @@ const struct export_format export_folded = {
 	.name = "folded",
 	.suffix = "folded",
 	.brief = "folded stacks, for flame graphs",
+	.weighs = true,
 	.adds_up = true,
 	.end = end,
 };

@@ -178,6 +178,7 @@ const struct export_format export_pprof = {
 	.suffix = "pb.gz",
 	.brief = "a profile for go tool pprof",
 	.state_bytes = sizeof(struct pprof),
+	.weighs = true,
 	.adds_up = true,
 	.end = end,
 	.deinit = deinit,

@@ -228,6 +228,8 @@ static int find_threads(struct trace_view *view, struct pugmark_diag *diag)
 static int find_lines(struct trace_view *view, struct pugmark_diag *diag)
 {
 	int err = view->by_goroutine ? pugmark_trace_by_goroutine(view->trace, diag) : 0;
+	if (err)
+		snprintf(diag->file, sizeof(diag->file), "%s", view->dir);
 	if (err || !view->by_goroutine)
 		return err;
 	uint32_t n;
