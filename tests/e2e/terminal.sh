@@ -90,6 +90,10 @@ claim 'a terminal without colours' waits_for "rec: $calls calls"
 keys q
 claim 'and it leaves' waits_for 'left with 0'
 
+open_in 80 24 TERM=dumb "$PUGMARK" tui rec
+claim 'a terminal whose cursor stays where it is is refused' waits_for 'no terminal whose cursor can be moved'
+claim 'and that is an error' waits_for 'left with 1'
+
 run 0 record -q -o still --no-times -- ./prog
 open_in 80 24 "$PUGMARK" tui still
 claim 'without times: calls' waits_for 'without times, complete'

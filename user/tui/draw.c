@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <stdlib.h>
+#include <term.h>
 #include <wchar.h>
 
 static bool has_colour; /* of the screen that was begun last */
@@ -15,6 +16,10 @@ SCREEN *draw_begin(void)
 	SCREEN *terminal = newterm(NULL, stdout, stdin);
 	if (!terminal)
 		return NULL;
+	if (!cursor_address) {
+		draw_end(terminal);
+		return NULL;
+	}
 	has_colour = has_colors() && !(no_colour && *no_colour);
 	if (has_colour) {
 		start_color();

@@ -9,7 +9,8 @@
 enum draw_colour { DRAW_GOOD = 1, DRAW_BAD, DRAW_DIM };
 enum { DRAW_LINE = 1024 }; /* bytes of a line at most */
 
-/* Takes the terminal; NULL: none of that kind is known. draw_end() gives it back. */
+/* Takes the terminal; NULL: none of that kind is known, or its cursor cannot be moved. draw_end()
+ * gives it back. */
 SCREEN *draw_begin(void);
 void draw_end(SCREEN *terminal);
 /* Writes @text, at most to the end of the line. */

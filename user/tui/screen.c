@@ -313,7 +313,7 @@ int tui_run(struct trace_view *view, uint64_t *gaps, struct pugmark_diag *diag)
 		err = run_screen(&s);
 		if (err == -ENOTTY)
 			pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-					 "no terminal of that kind is known (see TERM)");
+					 "no terminal whose cursor can be moved (see TERM)");
 		else if (err)
 			trace_view_no_memory(view, diag);
 	}

@@ -237,7 +237,7 @@ int top_screen(struct top *top, struct pugmark_diag *diag)
 	SCREEN *terminal = draw_begin();
 	if (!terminal)
 		return pugmark_diag_set(diag, -ENOTTY, NULL, PUGMARK_NO_OFFSET,
-					"no terminal of that kind is known (see TERM)");
+					"no terminal whose cursor can be moved (see TERM)");
 	int err = show(&s, diag);
 	draw_end(terminal);
 	return err;
