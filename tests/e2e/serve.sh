@@ -200,6 +200,7 @@ else
 	ends TERM
 	server=$first
 fi
+fails 2 '--socket: which path?' serve --socket '' rec
 fails 2 '--longer goes with --request' serve --longer 5ms rec
 fails 1 'nowhere' serve --against nowhere rec
 ends INT

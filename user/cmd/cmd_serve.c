@@ -68,7 +68,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 		return -1;
 	case OPT_SOCKET:
 		c->socket = arg;
-		return -1;
+		return *arg ? -1 : command_usage("serve", "--socket: which path?");
 	default:
 		return trace_view_option(&c->view, opt, arg);
 	}
