@@ -49,7 +49,8 @@ int captures_open(const char *dir, struct captures **out, struct pugmark_diag *d
 		err = capture_segments_open(path, &c->segments);
 	free(path);
 	if (err == -ENOENT && access(dir, F_OK))
-		pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+		pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "%s",
+				 errno == ENOENT ? "no such recording" : strerror(errno));
 	else if (err == -ENOENT)
 		err = pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
 				       "was recorded without values (record --level values)");

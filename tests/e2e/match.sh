@@ -136,5 +136,5 @@ told = [order[u["matched_on_others"]] for u in json.load(open("out"))["unmatched
 assert told == sorted(told) and told[0] == 0, told'
 run 2 match plain.rec bad.rec plain.rec
 run 2 match plain.rec
-run 1 match plain.rec nowhere
+fails 1 'nowhere: no such recording' match plain.rec nowhere
 conclude

@@ -261,6 +261,20 @@ run 1 switch rec --until 'exit = 0' -- ./writes <input
 claim 'what succeeds anyway needs no jump' grep -q 'without any jump turned' err
 run 1 switch rec --until 'exit = 77' -- ./within
 claim 'another program is refused' grep -q 'not the program that was recorded' err
+cat >two.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (!fork())
+		return argc > 1;
+	wait(NULL);
+	return argc < 2;
+}
+C
+${CC:-cc} -O1 -g -o two two.c
+run 1 record -q --level values -o two.rec -- ./two
+fails 1 'whose last instruction? (--write or --output tell what is wrong' switch two.rec --until 'exit = 0' -- ./two
 run 2 switch rec -- ./writes
 run 1 switch rec --until 'sideways' -- ./writes
 run 2 reduce -- ./writes

@@ -79,7 +79,8 @@ static int go_through(struct value_run *run, struct recorded *r, enum value_repl
 	return *stop == VALUE_REPLAY_NO_MEMORY || r->no_room
 		       ? pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory")
 	       : r->blurred ? pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
-					       "not all that the program has printed is known")
+					       "not all that the program has printed is known "
+					       "(without --replay the program is run)")
 			    : 0;
 }
 

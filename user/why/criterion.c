@@ -399,8 +399,9 @@ static int ask_tasks(struct why_run *w, const struct why_options *o, struct pugm
 			 : "no task has values (record with --level values)");
 	if (o->what == WHY_END && n > 1 && !o->task)
 		return fail(o, diag, -EINVAL,
-			    "there are several tasks: whose last instruction (--task N; pugmark "
-			    "values lists them)");
+			    "there are several tasks: whose last instruction? (--write or --output "
+			    "tell what is wrong instead; pugmark why has --task N as well, and "
+			    "pugmark values lists them)");
 	for (uint32_t i = 0; i < n && err == -ENOENT; i++) {
 		if (o->task && tasks[i] != o->task)
 			continue;
