@@ -19,7 +19,7 @@ enum { MAX_ROUNDS = 4 };
 struct stale {
 	struct builder *b;
 	int32_t *height; /* by block: of the jumps that lead there; 0: none does; or MIXED */
-	int32_t *shift;	 /* by block: what its rows' heights lack */
+	int32_t *shift;	 /* by block: what is to be added to its rows' heights */
 	bool grew;
 };
 
@@ -91,7 +91,7 @@ static void look_at_function(struct stale *s, const struct pugmark_func *f)
 	}
 }
 
-/* A range of code whose rows' heights lack so much. */
+/* A range of code, and what is to be added to its rows' heights. */
 struct range {
 	uint64_t addr, end;
 	int32_t shift;
@@ -157,17 +157,17 @@ static bool returns_behind(const struct builder *b, const struct pugmark_block *
 	       at.offset == behind.offset;
 }
 
-/* What `add $n,%rsp` adds; 0: it is another instruction. */
+/* What `add $n,%rsp` adds, where that is more than 0; 0: it is another instruction. */
 static int32_t added_to_sp(const uint8_t *insn, size_t len_bytes)
 {
 	static const uint8_t by_byte[] = {0x48, 0x83, 0xc4}, by_word[] = {0x48, 0x81, 0xc4};
 	int32_t word;
 	if (len_bytes == 4 && !memcmp(insn, by_byte, sizeof(by_byte)))
-		return (int8_t)insn[3];
+		return insn[3] & 0x80 ? 0 : insn[3];
 	if (len_bytes != 7 || memcmp(insn, by_word, sizeof(by_word)))
 		return 0;
 	memcpy(&word, insn + 3, sizeof(word));
-	return word;
+	return word < 0 ? 0 : word;
 }
 
 /* Whether the row that tells of an `add $n,%rsp` in @block comes late: LLVM moves the instruction
@@ -193,11 +193,11 @@ static bool comes_late(const struct builder *b, const struct pugmark_block *bloc
 		then = builder_cfa_at(b, to);
 	}
 	*range = (struct range){from, to, -added};
-	return added > 0 && to > from && before.reg == PUGMARK_CFA_SP &&
-	       then.reg == PUGMARK_CFA_SP && then.offset == before.offset - added;
+	return to > from && before.reg == PUGMARK_CFA_SP && then.reg == PUGMARK_CFA_SP &&
+	       before.offset - then.offset == added;
 }
 
-/* First: the heights of jumps are told by rows. */
+/* Comes before the rest, which takes the heights at jumps from these rows. */
 static int shift_late(struct builder *b)
 {
 	struct range late;

@@ -44,7 +44,8 @@ static struct pugmark_cfa public_rule(const struct rule *rule)
 {
 	uint64_t reg = rule->has_sp ? rule->sp_reg : rule->reg;
 	int64_t offset = rule->has_sp ? rule->sp_offset : rule->offset;
-	if ((reg != REG_RSP && reg != REG_RBP) || offset != (int32_t)offset)
+	if ((reg != REG_RSP && reg != REG_RBP) || offset < -ELF_CFA_HIGHEST ||
+	    offset > ELF_CFA_HIGHEST)
 		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	return (struct pugmark_cfa){.reg = reg == REG_RSP ? PUGMARK_CFA_SP : PUGMARK_CFA_BP,
 				    .bp = rule->has_sp ? PUGMARK_BP_UNKNOWN : rule->bp,

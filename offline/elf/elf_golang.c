@@ -167,7 +167,7 @@ static void add_row(struct rows *r, uint64_t addr, uint64_t end, struct pugmark_
 
 static struct pugmark_cfa rule_of(uint64_t height)
 {
-	if (height > INT32_MAX - 8)
+	if (height > ELF_CFA_HIGHEST - 8)
 		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	return (struct pugmark_cfa){PUGMARK_CFA_SP, PUGMARK_BP_UNKNOWN, (int32_t)height + 8};
 }

@@ -21,6 +21,10 @@ struct elf_fde {
 	bool signal;	/* augmentation 'S': a signal trampoline */
 };
 
+/* No frame is as large: what is higher is not known. Sums of a few such heights are numbers still.
+ */
+enum { ELF_CFA_HIGHEST = 1 << 28 };
+
 /* A run of addresses with one CFA rule. */
 struct elf_cfa_row {
 	uint64_t addr, end;
