@@ -244,15 +244,16 @@ static __always_inline struct capture_bytes *bytes_room(struct capture_state *cs
 }
 
 /* Sends a note that is made where there is room, but for its head; of the time that cs holds. */
-static __always_inline void note_keep(struct capture_state *cs, struct capture_note *n, __u32 kind,
-				      __u32 place, __u64 ip, __u64 sp, __u32 n_words)
+static __always_inline void note_keep_at(struct capture_state *cs, struct capture_note *n,
+					 __u64 order, __u32 kind, __u32 place, __u64 ip, __u64 sp,
+					 __u32 n_words)
 {
 	n->kind = kind;
 	n->task = cs->batch.task;
 	n->place = place;
 	n->n_words = n_words;
 	n->number = cs->number++;
-	n->order = order_take(1);
+	n->order = order;
 	n->time_ns = cs->time_ns;
 	n->ip = ip;
 	n->sp = sp;
@@ -264,6 +265,28 @@ static __always_inline void note_keep(struct capture_state *cs, struct capture_n
 		records_send(cs, cs->urgent == LOOKED_AT_AT_ONCE ? BPF_RB_FORCE_WAKEUP
 								 : BPF_RB_NO_WAKEUP);
 	cs->urgent = NOT_URGENT;
+}
+
+static __always_inline void note_keep(struct capture_state *cs, struct capture_note *n, __u32 kind,
+				      __u32 place, __u64 ip, __u64 sp, __u32 n_words)
+{
+	note_keep_at(cs, n, order_take(1), kind, place, ip, sp, n_words);
+}
+
+/* The first words of a KERNEL note; what was mapped is not told. */
+static __always_inline void note_call(struct capture_note *n, const struct pt_regs *r, __u32 nr,
+				      __u64 result, __u64 entered)
+{
+	n->words[0] = nr;
+	n->words[1] = result;
+	n->words[2] = r->di;
+	n->words[3] = r->si;
+	n->words[4] = r->dx;
+	n->words[5] = r->r10;
+	n->words[6] = r->r8;
+	n->words[7] = r->r9;
+	n->words[8] = n->words[9] = 0;
+	n->words[10] = entered;
 }
 
 /* Sends a note of the words that cs holds. */

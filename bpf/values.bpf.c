@@ -20,6 +20,7 @@
 #include "bpf/opened_name.h"
 #include "bpf/pids.h"
 #include "bpf/switches.h"
+#include "bpf/thread_end.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -309,7 +310,9 @@ static __always_inline void begin_call(struct capture_state *cs, const struct pt
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
 	bool pauses = row && row->traits & CAPTURE_PAUSES;
 
-	cs->entered = order_take(1);
+	cs->entered = order_take(nr == SYS_EXIT ? EXIT_NUMBERS : 1);
+	if (nr == SYS_EXIT)
+		words_send(cs);
 	if (redacting)
 		cs->file = (__u64)opened_file(descriptor(r, nr));
 	if (row && row->traits & CAPTURE_MOVES) {
@@ -456,17 +459,9 @@ static __always_inline void end_call(struct capture_state *cs, const struct pt_r
 		cs->urgent = LOOKED_AT_AT_ONCE;
 	}
 	struct capture_note *n = record_room(cs);
-	n->words[0] = nr;
-	n->words[1] = result;
-	n->words[2] = r->di;
-	n->words[3] = r->si;
-	n->words[4] = r->dx;
-	n->words[5] = r->r10;
-	n->words[6] = r->r8;
-	n->words[7] = r->r9;
+	note_call(n, r, nr, result, cs->entered);
 	n->words[8] = m.inode;
 	n->words[9] = m.size;
-	n->words[10] = cs->entered;
 	cs->entered = 0;
 	bool channel = row && row->traits & (CAPTURE_MOVES | CAPTURE_MAKES) && result >= 0;
 	if (channel)
@@ -560,17 +555,20 @@ int BPF_PROG(on_exec_values, struct task_struct *task, pid_t old_pid, struct lin
 	return 0;
 }
 
-/* The last registers of user mode; and where in the order a system call began that is not over. */
+/* The last registers of user mode; and where in the order a system call began that is not over.
+ * @exits: the current task ends, not the recording. */
 static __always_inline void end_send(struct capture_state *cs, struct task_state *st,
-				     struct pt_regs *r)
+				     struct pt_regs *r, bool exits)
 {
 	struct pt_regs regs;
 
 	bpf_probe_read_kernel(&regs, sizeof(regs), r);
-	note_all(cs->words, &regs);
-	cs->words[17] = cs->entered;
 	state_begin(cs, st);
 	time_note(cs);
+	if (exits)
+		exit_send(cs, &regs);
+	note_all(cs->words, &regs);
+	cs->words[17] = cs->entered;
 	note_send(cs, RING_CAPTURE_END, ~0u, regs.ip, regs.sp, 18);
 }
 
@@ -585,7 +583,7 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 	if (capturing && cs && st) {
 		if (call_lanes)
 			lane_send(cs, 0);
-		end_send(cs, st, r);
+		end_send(cs, st, r, true);
 	}
 	records_send(cs, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -605,7 +603,7 @@ int end_values(struct bpf_iter__task *ctx)
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	/* One that nobody has waited for has told its END, and its stack may be gone. */
 	if (cs && st && cs->entered && st->head.task && !(task->flags & PF_EXITING))
-		end_send(cs, st, (struct pt_regs *)bpf_task_pt_regs(task));
+		end_send(cs, st, (struct pt_regs *)bpf_task_pt_regs(task), false);
 	records_send(cs, BPF_RB_NO_WAKEUP);
 	return 0;
 }

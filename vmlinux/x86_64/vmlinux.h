@@ -269,6 +269,8 @@ struct task_struct {
 	struct uprobe_task *utask;
 	struct rseq *rseq;
 	struct completion *vfork_done;
+	struct robust_list_head *robust_list;
+	int *clear_child_tid;
 };
 
 union __sifields {

@@ -251,6 +251,19 @@ const struct capture *value_run_next_but_switches(const struct value_run *run)
 	return c;
 }
 
+/* In exit() whose record is not there, as in recordings of older recorders, the kernel writes 0 at
+ * a moment that is not told; where, the call says that has made the thread. */
+static int end_at_call(struct value_run *run)
+{
+	const uint32_t zero = 0; /* who waits for its end looks at that */
+	if (run->clears && value_machine_state(run->machine)->gpr[VALUE_RAX] == SYS_exit &&
+	    value_memory_write(&run->memory, run->clears, &zero, sizeof(zero), VALUE_ASSUMED) ==
+		    -ENOMEM)
+		return VALUE_REPLAY_NO_MEMORY;
+	run->ended = VALUE_REPLAY_END;
+	return VALUE_REPLAY_END;
+}
+
 int value_run_syscall(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
@@ -261,15 +274,9 @@ int value_run_syscall(struct value_run *run)
 	     c = value_run_record(run))
 		if (value_run_switched_before(run, c))
 			return VALUE_REPLAY_LIMIT;
-	if (c && (c->kind == CAPTURE_END || c->kind == CAPTURE_EXEC)) {
-		run->ended = VALUE_REPLAY_END;
-		return VALUE_REPLAY_END;
-	}
-	/* The recording ends while the call lasts. */
-	if (!c || c->kind == CAPTURE_SWITCH) {
-		run->ended = VALUE_REPLAY_END;
-		return VALUE_REPLAY_END;
-	}
+	/* Or the recording ends while the call lasts. */
+	if (!c || c->kind == CAPTURE_END || c->kind == CAPTURE_EXEC || c->kind == CAPTURE_SWITCH)
+		return end_at_call(run);
 	if (c->kind != CAPTURE_KERNEL)
 		return value_run_fail_astray(
 			run, "a system call without a record: the next is of something at %#lx",
@@ -294,6 +301,10 @@ int value_run_syscall(struct value_run *run)
 	int err = value_run_kernel(run, c);
 	if (!err && shares)
 		value_memory_assume_all(&run->memory);
+	if (c->nr == SYS_exit) { /* what was written behind the thread's last instruction */
+		run->ended = err ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_END;
+		return run->ended;
+	}
 	if (c->nr == SYS_rt_sigreturn)
 		sigreturn(run, c);
 	const struct capture *next = value_run_next_but_switches(run);

@@ -84,9 +84,6 @@ int value_threads_step(struct value_threads *t, struct value_run *m)
 		m->stop_behind = m->next + 1;
 		stop = t->does->go_on(m);
 	}
-	const uint32_t zero = 0; /* who waits for its end looks at that */
-	if (stop == VALUE_REPLAY_END && m->clears)
-		value_memory_write(&m->memory, m->clears, &zero, sizeof(zero), VALUE_EXACT);
 	if (is_uncertain(m))
 		value_memory_assume_all(&m->memory);
 	if (stop == VALUE_REPLAY_LIMIT && m->next == next)
