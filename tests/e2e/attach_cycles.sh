@@ -38,7 +38,7 @@ cat >nginx.conf <<-CONF
 		server { listen 127.0.0.1:$port; root $dir/www; }
 	}
 CONF
-./nginx -p "$dir" -e "$dir/logs/error" -c "$dir/nginx.conf" >out 2>err &
+nice ./nginx -p "$dir" -e "$dir/logs/error" -c "$dir/nginx.conf" >out 2>err &
 master=$!
 for _ in $(seq 100); do
 	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null && break
@@ -64,7 +64,7 @@ held_by() {
 
 text_of >text_before
 fds_of | sed 's/socket:.*/socket/; s/\[.*//' >fds_before
-wrk -t1 -c8 -d600s "http://127.0.0.1:$port/" >load 2>&1 &
+nice wrk -t1 -c8 -d600s "http://127.0.0.1:$port/" >load 2>&1 &
 load=$!
 sleep 0.5
 # All of nginx takes its 9,000 probes long to place and remove on a busy machine: a part, unless asked.
