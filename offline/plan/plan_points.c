@@ -17,7 +17,6 @@ struct piece {
 /* Pieces are put into buckets of so much code, in which they are sorted: that takes no memory
  * beside them. */
 #define BUCKET_SHIFT 16
-#define N_BUCKETS ((1u << (32 - BUCKET_SHIFT)) + 1)
 
 struct pieces {
 	const struct program *prog;
@@ -30,6 +29,7 @@ struct pieces {
 	uint32_t first;	     /* block of that function */
 	struct piece *at;    /* NULL: they are counted */
 	uint32_t n, *bucket; /* where the next piece of each goes, or how many it has */
+	uint32_t n_buckets;
 };
 
 /* Points that are being made of pieces. */
@@ -199,7 +199,7 @@ static bool in_order(const struct piece *at, uint32_t n)
 static bool make_pieces(struct pieces *p)
 {
 	add_blocks(p);
-	for (uint32_t i = 0; i < N_BUCKETS; i++) {
+	for (uint32_t i = 0; i < p->n_buckets; i++) {
 		uint32_t n = p->bucket[i];
 		p->bucket[i] = p->n;
 		p->n += n;
@@ -208,10 +208,22 @@ static bool make_pieces(struct pieces *p)
 	if (!p->at)
 		return false;
 	add_blocks(p);
-	for (uint32_t i = 0, from = 0; i < N_BUCKETS; from = p->bucket[i++])
+	for (uint32_t i = 0, from = 0; i < p->n_buckets; from = p->bucket[i++])
 		if (!in_order(p->at + from, p->bucket[i] - from))
 			qsort(p->at + from, p->bucket[i] - from, sizeof(*p->at), by_off);
 	return true;
+}
+
+/* So many that the last piece has one. */
+static uint32_t count_buckets(const struct program *program, const struct pugmark_plan *plan)
+{
+	uint64_t last = plan->text_addr;
+	for (uint32_t b = 0; b < program->n_blocks; b++)
+		last = program->blocks[b].addr > last ? program->blocks[b].addr : last;
+	for (uint32_t s = 0; s < plan->n_sites; s++)
+		last = plan->sites[s].addr >= last ? plan->sites[s].addr + 1 : last;
+	uint64_t off = last - plan->text_addr;
+	return (uint32_t)((off > UINT32_MAX ? UINT32_MAX : off) >> BUCKET_SHIFT) + 1;
 }
 
 int plan_pieces_make(const struct program *program, const struct pugmark_model *model,
@@ -224,7 +236,8 @@ int plan_pieces_make(const struct program *program, const struct pugmark_model *
 		most = program->funcs[f].n_blocks > most ? program->funcs[f].n_blocks : most;
 	p.next_of = malloc(most * sizeof(*p.next_of));
 	p.last_of = malloc(most * sizeof(*p.last_of));
-	p.bucket = calloc(N_BUCKETS, sizeof(*p.bucket));
+	p.n_buckets = count_buckets(program, plan);
+	p.bucket = calloc(p.n_buckets, sizeof(*p.bucket));
 	bool room = p.next_of && p.last_of && p.bucket && make_pieces(&p);
 	free(p.next_of);
 	free(p.last_of);
