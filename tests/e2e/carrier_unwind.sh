@@ -21,10 +21,10 @@ cat >walk.c <<'C'
 #include <sys/time.h>
 #include <unistd.h>
 #include <unwind.h>
+#include "brought_code.h"
 #define FN __attribute__((noipa))
 static volatile long walks, whole, inside;
 static volatile sig_atomic_t stop;
-static uintptr_t from, to;
 int main(int argc, char **argv);
 FN static long leaf(long x) { return x * 3 + 1; }
 FN static long other(long x) { return x ^ (x >> 3); }
@@ -56,22 +56,13 @@ static void on_alarm(int s)
 	inside += w.inside;
 }
 static void on_term(int s) { (void)s; stop = 1; }
-static void find(void)
-{
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:pugmark") && strstr(line, "r-xp"))
-			sscanf(line, "%lx-%lx", &from, &to);
-	fclose(f);
-}
 int main(int argc, char **argv)
 {
 	struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0}};
 	long want = atol(argv[1]), r = 0;
 	signal(SIGALRM, on_alarm);
 	signal(SIGTERM, on_term);
-	find();
+	find_brought_code("pugmark");
 	if (argc == 2) /* or without walks */
 		setitimer(ITIMER_REAL, &often, NULL);
 	for (long i = 0; !stop && walks < want; i++) {
@@ -84,7 +75,7 @@ int main(int argc, char **argv)
 	return r == 7;
 }
 C
-"${CC:-cc}" -O2 -o walk walk.c || exit 1
+"${CC:-cc}" -O2 -I"$tests/support" -o walk walk.c || exit 1
 all_whole() { # LEAST [INSIDE]
 	awk -v least="$1" -v inside="${2:-0}" '{ exit !($1 == $3 + 0 && $1 >= least && $4 >= inside) }' out
 }

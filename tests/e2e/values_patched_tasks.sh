@@ -231,19 +231,10 @@ cat >altstack.c <<'C'
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include "brought_code.h"
 static char other[1 << 16], bytes[60000];
 static volatile int first, second;
-static unsigned long from, to;
 static const struct itimerval soon = {{0, 0}, {0, 20300}};
-static void find(void)
-{
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:pugmark-calls") && strstr(line, "r-xp"))
-			sscanf(line, "%lx-%lx", &from, &to);
-	fclose(f);
-}
 static void wait_for(int sig, siginfo_t *info, void *context)
 {
 	unsigned long ip = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
@@ -280,7 +271,7 @@ int main(void)
 	write(1, "ready\n", 6);
 	while (read(0, &byte, 1) < 0)
 		;
-	find();
+	find_brought_code("pugmark-calls");
 	setitimer(ITIMER_PROF, &often, NULL);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	while (!first)
@@ -289,7 +280,7 @@ int main(void)
 	return 8;
 }
 C
-$cc -O1 -w -o altstack altstack.c
+$cc -O1 -w -I"$tests/support" -o altstack altstack.c
 mkfifo go ask
 exec 8<>ask 9<>go
 statuses='' stay=0

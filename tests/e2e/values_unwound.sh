@@ -22,8 +22,8 @@ cat >walk.c <<'C'
 #include <sys/time.h>
 #include <unistd.h>
 #include <unwind.h>
+#include "brought_code.h"
 static volatile long walks, whole, inside;
-static uintptr_t from, to;
 static unsigned char seen[1 << 20];
 int main(int argc, char **argv);
 struct walk { int main, inside; };
@@ -50,15 +50,6 @@ static void on_alarm(int s)
 	inside += w.inside;
 	again();
 }
-static void find(void)
-{
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:pugmark-calls") && strstr(line, "r-xp"))
-			sscanf(line, "%lx-%lx", &from, &to);
-	fclose(f);
-}
 int main(int argc, char **argv)
 {
 	struct sigaction a = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
@@ -66,7 +57,7 @@ int main(int argc, char **argv)
 	char bytes[600];
 	int places = 0, fd = open("/proc/self/exe", O_RDONLY);
 	sigaction(SIGALRM, &a, NULL);
-	find();
+	find_brought_code("pugmark-calls");
 	again();
 	for (long i = 0; walks < 4000; i++)
 		r += pread(fd, bytes, 600, i % 1000) + getppid() + access("/", R_OK);
@@ -77,7 +68,7 @@ int main(int argc, char **argv)
 	return r == 7;
 }
 C
-${CC:-cc} -O2 -w -o walk walk.c || skip 'no compiler'
+${CC:-cc} -O2 -w -I"$tests/support" -o walk walk.c || skip 'no compiler'
 "$PUGMARK" record --level values --carrier patch -o walked -- ./walk >printed 2>err
 read -r whole walks inside places <printed
 claim 'no hooks were needed' is "$(grep -c captures err) $(grep -c hooks err)" '1 0'
