@@ -64,6 +64,10 @@ class Table:
         return [r for r in self.rows if r["kind"] == kind and r["verdict"] != "skip"]
 
 
+def row_environment():
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "WIDE_HOST_NET": os.readlink("/proc/self/ns/net")}
+
+
 def row_of(kind, package, *names):
     """A row made in namespaces of its own: (row, details)."""
     row, details = recorded.Row(kind=kind, package=package), ""
@@ -81,8 +85,7 @@ def row_of(kind, package, *names):
             ["unshare", "--mount", "--net", sys.executable, f"{here}/{kind}.py", root, f"{scratch}/folder",
              package, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            errors="replace", env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
-                 "WIDE_HOST_NET": os.readlink("/proc/self/ns/net")},
+            errors="replace", env=row_environment(),
         )
         try:
             out, err = process.communicate(timeout=ROW_SECONDS)
@@ -156,16 +159,27 @@ def fill(table, drawn, wanted, until, tries=1):
             show(table.rows[-1])
 
 
-def is_apart():
-    """Whether what runs as root in a row's namespaces reaches nothing of the host that it should not."""
+def holds_in_namespaces(script, claim):
+    """Whether a script finds nothing wrong that is started as a row is."""
     with tempfile.TemporaryDirectory(prefix="pugmark-wide.", dir="/tmp") as scratch:
+        os.chmod(scratch, 0o755)
         os.makedirs(f"{scratch}/folder")
         said = subprocess.run(
-            ["unshare", "--mount", "--net", sys.executable, f"{here}/isolation.py", f"{scratch}/folder"],
-            capture_output=True, text=True)
+            ["unshare", "--mount", "--net", sys.executable, f"{here}/{script}", f"{scratch}/folder"],
+            capture_output=True, text=True, env=row_environment())
     if said.returncode:
-        print(f"not apart from the host: {' '.join((said.stdout or said.stderr).split())[-300:]}")
+        print(f"{claim}: {' '.join((said.stdout or said.stderr).split())[-300:]}")
     return said.returncode == 0
+
+
+def is_apart():
+    """Whether what runs as root in a row's namespaces reaches nothing of the host that it should not."""
+    return holds_in_namespaces("isolation.py", "not apart from the host")
+
+
+def tells_slow_from_harm():
+    """Whether a service that is slow is told from one that is harmed."""
+    return holds_in_namespaces("slowness.py", "slow, or harmed")
 
 
 def hears_the_program_alone():
@@ -279,7 +293,8 @@ def main():
             table = Table(f"{folder}/table")
             fill(table, {"program": lot.draw_installed(args.seed)}, {"program": 12}, until, tries=2)
             right = sum_up(table)
-        right = tells_sides_from_wrong_traces() and is_apart() and hears_the_program_alone() and right
+        claims = (tells_sides_from_wrong_traces, is_apart, tells_slow_from_harm, hears_the_program_alone)
+        right = all(claim() for claim in claims) and right
         return 0 if right and table.of("program") else 1
     table = Table(args.table)
     wanted = {"service": args.services, "program": args.programs}

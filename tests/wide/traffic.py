@@ -7,9 +7,10 @@ import random
 import re
 import socket
 import subprocess
+import time
 
 UNIX_KINDS = {"u_str": socket.SOCK_STREAM, "u_seq": socket.SOCK_SEQPACKET, "u_dgr": socket.SOCK_DGRAM}
-PATIENCE = 5
+PATIENCE, UNKNOWN_PATIENCE = 20, 0.4  # seconds: where an answer has been seen before, and where none has
 noise = random.Random(20)
 WORDS = [
     b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n",
@@ -48,11 +49,11 @@ def addresses(protocol, port):
     return [(socket.AF_INET, kind, ("127.0.0.1", port)), (socket.AF_INET6, kind, ("::1", port))]
 
 
-def ask(protocol, port, words, patience=0.4):
+def ask(protocol, port, words, patience=UNKNOWN_PATIENCE):
     """What answers within @patience seconds, digits left out, or why nothing does."""
     for family, kind, address in addresses(protocol, port):
         with socket.socket(family, kind) as s:
-            s.settimeout(2)
+            s.settimeout(max(2, patience))
             try:
                 s.connect(address)
                 s.sendall(words)
@@ -68,18 +69,27 @@ def ask(protocol, port, words, patience=0.4):
     return b"refused"
 
 
-def load(ports, rounds, usual=None):
-    """{(protocol, port, words): answers seen}, and how many requests were not refused. What is silent where @usual,
-    the same of a life before, has answers is waited for: the machine may be busy."""
+def load(ports, rounds, usual=None, seconds=float("inf")):
+    """{(protocol, port, words): answers seen}, how many requests were made, and how many of them were not refused. What
+    has answers in @usual, the same of a life before, is waited for: the machine may be busy. After @seconds no more is
+    asked; what was until then is a sample, as the order is a random one."""
     jobs = [(p, n, w) for p, n in ports for w in range(len(WORDS))]
     random.Random(rounds).shuffle(jobs)
-    seen, served = {}, 0
+    seen, asked, served = {}, 0, 0
+    until = time.monotonic() + seconds
+
+    def answer_of(job):
+        if time.monotonic() > until:
+            return None
+        before = (usual or {}).get(job)
+        patience = PATIENCE if before and b"silent" not in before else UNKNOWN_PATIENCE
+        return ask(job[0], job[1], WORDS[job[2]], patience)
+
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         for _ in range(rounds):
-            answers = pool.map(lambda job: ask(job[0], job[1], WORDS[job[2]]), jobs)
-            for job, answer in zip(jobs, answers):
-                if answer == b"silent" and usual and not usual.get(job, {answer}) & {answer}:
-                    answer = ask(job[0], job[1], WORDS[job[2]], PATIENCE)
-                seen.setdefault(job, set()).add(answer)
-                served += answer != b"refused"
-    return seen, served
+            for job, answer in zip(jobs, pool.map(answer_of, jobs)):
+                if answer is not None:
+                    seen.setdefault(job, set()).add(answer)
+                    asked += 1
+                    served += answer != b"refused"
+    return seen, asked, served
