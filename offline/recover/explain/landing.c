@@ -7,6 +7,8 @@
  */
 #include "offline/recover/explain/landing.h"
 
+#include "offline/base/raises_nothing.h"
+
 #define DECISIONS_MAX 64 /* that are looked at in one frame; beyond them, nothing is said */
 
 /* The decisions that silence leads to in one frame, each with the node and the decision before it.
@@ -89,9 +91,12 @@ static bool note(struct search *s, const struct reached *r, uint32_t last, uint3
 	return true;
 }
 
-/* Whether @n is a call of ours out of which no exception comes. */
+/* Whether no exception comes out of call @n: what it calls is ours and calls nobody else's, or is
+ * of the C library and raises none. */
 static bool stays_inside(const struct parse_tables *tables, const struct pugmark_plan_node *n)
 {
+	if (n->kind == PUGMARK_NODE_KIND_LEAF)
+		return raises_nothing(tables->plan->strings + n->import);
 	return n->kind == PUGMARK_NODE_KIND_CALL && !(n->flags & PUGMARK_NODE_NORETURN) &&
 	       parse_tables_stays_inside(tables, n->callee);
 }
@@ -205,10 +210,12 @@ static bool look_in(struct search *s, uint32_t i, bool *ends)
 	s->there = s->here || gets_there(s);
 	if (call && (parser_unsure_call(s->p, f) || call->flags & PUGMARK_NODE_UNTOLD))
 		return false;
-	bool may = call && call != at.behind && may_come_out_of(s, call, &known);
+	bool asked = call && call != at.behind &&
+		     !(in_leaf && stays_inside(s->p->tables[s->module], call));
+	bool may = asked && may_come_out_of(s, call, &known);
 	if (may && call->flags & PUGMARK_NODE_TAIL)
 		return false;
-	if (call && call != at.behind && s->there && !known)
+	if (asked && s->there && !known)
 		return false;
 	s->found += may;
 	if (s->found == 1 && !s->out->from)
