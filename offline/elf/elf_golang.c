@@ -15,7 +15,8 @@
  *   1.2      has no more of a header than the count; offsets are from the table's beginning
  *
  * A table of pcsp is a list of varints: by how much the value changes (zigzag), and for how many
- * bytes it holds. It starts at -1 and ends with a change of 0. */
+ * bytes it holds. It starts at -1 and ends with a change of 0. Offset 0 stands for no table: so it
+ * is of functions in C that Go's own linker has linked in. */
 #include "offline/base/search.h"
 #include "offline/elf/elf_parts.h"
 
@@ -186,6 +187,16 @@ static uint64_t code_end(struct elf_cursor c, uint64_t addr, uint64_t end)
 	return at > addr ? at : end;
 }
 
+/* Where the code of a function without a table of pcsp ends, at most at @end: Go's linker fills up
+ * with int3. */
+static uint64_t unpadded_end(const struct elf_code *code, uint64_t addr, uint64_t end)
+{
+	uint64_t last = end;
+	while (last > addr && code->bytes[last - 1 - code->addr] == 0xcc)
+		last--;
+	return last > addr ? last : end;
+}
+
 uint32_t elf_go_rows(const struct elf_image *image, uint32_t index, struct elf_cfa_row *rows,
 		     uint32_t max)
 {
@@ -250,18 +261,19 @@ static bool add_function(struct elf_image *image, const struct table *t, uint64_
 	if (off > t->len || fields > t->len)
 		return true;
 	uint64_t name = word_at(t, fields, 4), pad = word_at(t, fields + 8, 4);
-	struct elf_cursor pcsp = cursor_at(t, t->pcs + word_at(t, fields + 12, 4));
+	uint64_t heights = word_at(t, fields + 12, 4);
+	struct elf_cursor pcsp = cursor_at(t, t->pcs + heights);
 	uint32_t code = elf_code_at(image, addr);
 	if (end > image->code[code].end)
 		end = image->code[code].end;
-	end = code_end(pcsp, addr, end);
+	end = heights ? code_end(pcsp, addr, end) : unpadded_end(&image->code[code], addr, end);
 	if (is_covered(image, n, addr, end))
 		return true;
 	uint64_t flags = t->layout->flags ? word_at(t, t->records + off + t->layout->flags, 1) : 0;
 	if (!add_symbol(image, t, name, addr, end))
 		return false;
-	if (flags & FLAG_SPWRITE) /* such a function moves the stack pointer in ways that the table
-				     does not have */
+	/* One that is set moves the stack pointer in ways that the table does not have. */
+	if (flags & FLAG_SPWRITE || !heights)
 		return true;
 	if (!elf_room(&image->go_funcs, image->n_go_funcs, sizeof(*image->go_funcs)) ||
 	    !elf_room(&image->fdes, image->n_fdes, sizeof(*image->fdes)) ||

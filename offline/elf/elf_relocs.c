@@ -133,8 +133,10 @@ static void read_rela(struct gather *g, const Elf64_Rela *rela)
 		return;
 	uint64_t value = symbol.st_value + rela->r_addend;
 	unsigned kind = ELF64_ST_TYPE(symbol.st_info);
-	bool got = (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) && index;
-	if (got && (kind == STT_FUNC || kind == STT_GNU_IFUNC || kind == STT_NOTYPE))
+	bool function = kind == STT_FUNC || kind == STT_GNU_IFUNC || kind == STT_NOTYPE;
+	/* Who jumps through a JUMP_SLOT takes it for a function's, whatever the symbol says: Go's
+	 * linker writes STT_OBJECT for those of the C library. */
+	if (index && (type == R_X86_64_JUMP_SLOT || (type == R_X86_64_GLOB_DAT && function)))
 		add_got(g, &(struct elf_got_slot){.addr = rela->r_offset,
 						  .symbol = index,
 						  .lazy = type == R_X86_64_JUMP_SLOT});
