@@ -3,6 +3,8 @@
 #ifndef OFFLINE_ELF_DYNAMIC_SYMBOLS_H
 #define OFFLINE_ELF_DYNAMIC_SYMBOLS_H
 
+#include "offline/base/private_file.h"
+
 #include <gelf.h>
 #include <stdbool.h>
 
@@ -11,5 +13,9 @@
  * section_table(). */
 int dynamic_symbols_each(Elf *elf, bool (*take)(void *ctx, const char *name, const GElf_Sym *sym),
 			 void *ctx);
+/* Reads, of the regular file @fd, what that needs: it may be large, and its symbols few. Returns 0,
+ * and
+ * @out is freed by private_file_free(); or -errno as private_file_read(). */
+int dynamic_symbols_read(int fd, struct private_file *out);
 
 #endif

@@ -4,8 +4,10 @@
  * function is called by does not matter. */
 #include "user/record/probed/callers.h"
 
+#include "offline/base/clock.h"
 #include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
+#include "offline/elf/dynamic_symbols.h"
 #include "user/kernel/mappings.h"
 #include "user/proc/running.h"
 #include "user/record/probed/callers_apart.h"
@@ -20,7 +22,8 @@
 
 enum { NAMED_MAX = 4, FILES_MAX = 4096, PIDS_MAX = 1024, BURST_MAX = 4096 };
 /* What waits to be looked at, by one child. */
-enum { WAITING_MAX = 48, BYTES_MAX = 256 << 20 };
+enum { WAITING_MAX = 48, BYTES_MAX = 16 << 20 };
+#define EVERY_NS UINT64_C(1000000000)
 #define ALL_BYTES_MAX PRIVATE_FILE_MAX /* of all files that are looked at */
 
 struct seen_file {
@@ -48,8 +51,9 @@ struct callers {
 	uint64_t bytes;	 /* of all that were seen, by their length */
 	uint32_t looked; /* at so many of them; the others wait to be looked at together */
 	VEC(struct stranger) strangers;
-	bool missed;   /* the kernel had no room to tell of some mappings */
-	bool not_seen; /* of a traced process: there is no more room, or it could not be read */
+	bool missed;	  /* the kernel had no room to tell of some mappings */
+	uint64_t next_ns; /* not before that all mappings are looked at for that */
+	bool not_seen;	  /* of a traced process: there is no more room, or it could not be read */
 };
 
 int callers_new(const struct recorder_options *options, const struct probes *probes,
@@ -125,9 +129,8 @@ static uint32_t read_waiting(struct callers *c, uint64_t max, struct caller_file
 		struct private_file *file = &files[n].file;
 
 		*file = (struct private_file){0};
-		c->not_seen |= private_file_read(c->seen.at[c->looked + n].fd, PRIVATE_FILE_MAX,
-						 file) != 0;
-		bytes += file->len_bytes;
+		c->not_seen |= dynamic_symbols_read(c->seen.at[c->looked + n].fd, file) != 0;
+		bytes += file->read_bytes;
 	}
 	return n;
 }
@@ -277,27 +280,20 @@ static void take_mapping(struct callers *c, struct collector *collector, const s
 	}
 }
 
-void callers_look(struct callers *c, struct collector *collector)
+/* What is asked for is planned together with all others when it is mapped. */
+static bool is_planned_later(const struct recorder_options *o, const char *file)
 {
-	for (int i = 0; c && i < BURST_MAX && mappings_next(c->mappings, &c->next); i++) {
-		const struct recorder_options *o = c->options;
-
-		c->missed |= !c->next.pid;
-		/* Anonymous memory has no file; what is asked for is planned together with all
-		 * others. */
-		if (!c->next.pid || !c->next.ino ||
-		    (o->later && o->wants(o->replan_ctx, c->next.file)))
-			continue;
-		take_mapping(c, collector, &c->next);
-	}
+	return o->later && o->wants(o->replan_ctx, file);
 }
 
 /* Where mappings were missed, checks all that the traced processes have mapped now. One that has
  * ended may have mapped anything. */
 static void look_at_all(struct callers *c, struct collector *collector)
 {
+	const struct recorder_options *o = c->options;
 	int32_t pids[PIDS_MAX];
 
+	c->missed = false;
 	collector_flush(collector);
 	uint32_t n = collector_processes(collector, pids, PIDS_MAX);
 	for (uint32_t i = 0; i < n; i++) {
@@ -306,10 +302,26 @@ static void look_at_all(struct callers *c, struct collector *collector)
 		c->not_seen |= !is_there(pids[i]) || running_add_modules(&loaded, pids[i], NULL);
 		for (uint32_t k = 0; k < loaded.n; k++) {
 			struct stat st;
-			if (!fstat(loaded.at[k].fd, &st))
+			if (!is_planned_later(o, loaded.at[k].name) && !fstat(loaded.at[k].fd, &st))
 				look_at(c, loaded.at[k].fd, &st, loaded.at[k].name);
 		}
 		targets_deinit(&loaded);
+	}
+}
+
+void callers_look(struct callers *c, struct collector *collector)
+{
+	for (int i = 0; c && i < BURST_MAX && mappings_next(c->mappings, &c->next); i++) {
+		c->missed |= !c->next.pid;
+		/* Anonymous memory has no file. */
+		if (c->next.pid && c->next.ino && !is_planned_later(c->options, c->next.file))
+			take_mapping(c, collector, &c->next);
+	}
+	/* At once, while processes have what they have mapped; but on a machine where much is
+	 * mapped all the time, not all the time. */
+	if (c && c->missed && clock_now_ns() >= c->next_ns) {
+		look_at_all(c, collector);
+		c->next_ns = clock_now_ns() + EVERY_NS;
 	}
 }
 
