@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_model_step.c: the model against a processor. Programs with every kind of control flow are
- * compiled in several ways and single-stepped; every step inside the program has to be one that the
- * model allows, every CFA rule has to give the frame's CFA, and every static stack height has to be
- * the real one. The stepper keeps the frames itself, from the calls and returns that it sees. */
+ * compiled in several ways and single-stepped, but for what runs outside; every step inside the
+ * program has to be one that the model allows, every CFA rule has to give the frame's CFA, and
+ * every static stack height has to be the real one. The stepper keeps the frames itself, from the
+ * calls and returns that it sees. */
 #include "tests/unit/elf/elf_helper.h"
 
 #include <errno.h>
@@ -22,7 +23,8 @@ struct frame {
 
 struct stepper {
 	const struct pugmark_model *model;
-	uint64_t bias; /* runtime address minus ELF address */
+	uint64_t bias;	    /* runtime address minus ELF address */
+	char *text, *traps; /* the model's code, and as many breakpoints */
 	struct frame frames[MAX_FRAMES];
 	uint32_t n_frames;
 	uint32_t returned_to; /* block that called the frame popped last, or PUGMARK_NONE */
@@ -174,6 +176,78 @@ static uint64_t load_bias(pid_t pid, const struct pugmark_model *model)
 	return model->pie ? start : 0;
 }
 
+static size_t text_bytes(const struct stepper *s)
+{
+	return s->model->text_end - s->model->text_addr;
+}
+
+static bool is_in_text(const struct stepper *s, const struct user_regs_struct *regs)
+{
+	return regs->rip - s->bias - s->model->text_addr < text_bytes(s);
+}
+
+static FILE *open_text(const struct stepper *s, pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	FILE *memory = fopen(path, "r+");
+	assert_non_null(memory);
+	setbuf(memory, NULL);
+	assert_int_equal(fseeko(memory, (off_t)(s->model->text_addr + s->bias), SEEK_SET), 0);
+	return memory;
+}
+
+static void keep_text(struct stepper *s, pid_t pid)
+{
+	FILE *memory = open_text(s, pid);
+	s->text = malloc(text_bytes(s));
+	s->traps = malloc(text_bytes(s));
+	assert_true(s->text && s->traps);
+	assert_int_equal(fread(s->text, text_bytes(s), 1, memory), 1);
+	memset(s->traps, 0xcc, text_bytes(s));
+	fclose(memory);
+}
+
+static void put_text(const struct stepper *s, pid_t pid, const char *text)
+{
+	FILE *memory = open_text(s, pid);
+	assert_int_equal(fwrite(text, text_bytes(s), 1, memory), 1);
+	fclose(memory);
+}
+
+/* From outside of the model's code to wherever in it that leads, or to the end: nothing is checked
+ * there, and a throw alone has ten thousand steps. Returns waitpid()'s status. */
+static int come_back(const struct stepper *s, pid_t pid)
+{
+	struct user_regs_struct regs;
+	int status;
+	put_text(s, pid, s->traps);
+	do {
+		assert_int_equal(ptrace(PTRACE_CONT, pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	} while (WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP);
+	if (!WIFSTOPPED(status))
+		return status;
+	assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &regs), 0);
+	regs.rip--;
+	assert_true(is_in_text(s, &regs));
+	assert_int_equal(ptrace(PTRACE_SETREGS, pid, NULL, &regs), 0);
+	put_text(s, pid, s->text);
+	return status;
+}
+
+static int step(const struct stepper *s, pid_t pid)
+{
+	struct user_regs_struct regs;
+	int status;
+	assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &regs), 0);
+	if (!is_in_text(s, &regs))
+		return come_back(s, pid);
+	assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
 /* Starts @path and stops it at main. */
 static pid_t start(const char *path, struct stepper *s)
 {
@@ -206,6 +280,7 @@ static pid_t start(const char *path, struct stepper *s)
 	assert_int_equal(ptrace(PTRACE_POKETEXT, pid, at, word), 0);
 	s->frames[s->n_frames++] = (struct frame){regs.rsp + 8, PUGMARK_NONE};
 	check_step(s, &regs);
+	keep_text(s, pid);
 	return pid;
 }
 
@@ -220,8 +295,7 @@ static void step_through(const char *path)
 	int status;
 	for (;;) {
 		struct user_regs_struct regs;
-		assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
+		status = step(&s, pid);
 		if (!WIFSTOPPED(status))
 			break;
 		assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &regs), 0);
@@ -237,6 +311,8 @@ static void step_through(const char *path)
 	assert_true(s.n_known_cfa * 100 >= s.n_edges * 99);
 	assert_true(s.n_known_heights * 100 >= s.n_sites * 95);
 	pugmark_model_free(model);
+	free(s.text);
+	free(s.traps);
 }
 
 static bool may_trace(void)
