@@ -84,6 +84,7 @@ static struct symbols read_symbols(const char *debug_file)
 	struct symbols symbols = {0};
 	FILE *out = command("readelf -sW %s 2>/dev/null", debug_file);
 	char line[1024];
+	size_t room = 0;
 	while (fgets(line, sizeof(line), out)) {
 		struct symbol s;
 		unsigned long long addr;
@@ -94,8 +95,11 @@ static struct symbols read_symbols(const char *debug_file)
 			continue;
 		s.addr = addr;
 		s.size = strtoull(size, NULL, 0);
-		symbols.at = realloc(symbols.at, (symbols.n + 1) * sizeof(s));
-		assert_non_null(symbols.at);
+		if (symbols.n == room) {
+			room = room ? 2 * room : 4096; /* sanitizers copy each time */
+			symbols.at = realloc(symbols.at, room * sizeof(s));
+			assert_non_null(symbols.at);
+		}
 		symbols.at[symbols.n++] = s;
 	}
 	command_end(out);
