@@ -6,6 +6,7 @@
 #   beside.sh [--quick | NAME...]     N: instructions of each; TIME: seconds of stepping; KEEP: folder, kept
 set -u
 . "$(dirname "$0")/../support/claims.sh"
+. "$(dirname "$0")/../support/nginx.sh"
 needs_recording
 needs python3
 TOOLS=${TOOLS:?the built tests/value tools}
@@ -87,18 +88,7 @@ fi
 if wanted nginx nginx; then
 	cp "$(PATH=$PATH:/usr/sbin command -v nginx)" .
 	port=$(free_port)
-	mkdir -p www
-	seq 2000 >www/index.html
-	cat >nginx.conf <<-CONF
-		daemon off; master_process off; worker_processes 1; pid $dir/nginx.pid; error_log $dir/nginx.log;
-		events { worker_connections 64; }
-		http {
-			access_log $dir/access.log; sendfile off; gzip on; gzip_types text/html; gzip_http_version 1.0;
-			client_body_temp_path $dir/b; proxy_temp_path $dir/p; fastcgi_temp_path $dir/f;
-			uwsgi_temp_path $dir/u; scgi_temp_path $dir/s;
-			server { listen 127.0.0.1:$port; root $dir/www; }
-		}
-	CONF
+	make_nginx_site "$port" 'gzip on; gzip_types text/html; gzip_http_version 1.0;'
 	./nginx -c "$dir/nginx.conf" >server.log 2>&1 &
 	server=$!
 	ask() {

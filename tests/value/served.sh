@@ -5,6 +5,7 @@
 # that is changed has to be found.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
+. "$(dirname "$0")/../support/nginx.sh"
 needs_recording
 needs python3
 work_in_own_folder
@@ -119,18 +120,7 @@ fi
 if nginx=$(PATH=$PATH:/usr/sbin command -v nginx); then
 	cp "$nginx" .
 	port=$(free_port)
-	mkdir www
-	seq 2000 >www/index.html
-	cat >nginx.conf <<-CONF
-		daemon off; master_process off; worker_processes 1; pid $dir/nginx.pid; error_log $dir/nginx.log;
-		events { worker_connections 64; }
-		http {
-			access_log $dir/access.log; sendfile off;
-			client_body_temp_path $dir/b; proxy_temp_path $dir/p; fastcgi_temp_path $dir/f;
-			uwsgi_temp_path $dir/u; scgi_temp_path $dir/s;
-			server { listen 127.0.0.1:$port; root $dir/www; }
-		}
-	CONF
+	make_nginx_site "$port"
 	./nginx -c "$dir/nginx.conf" >server.log 2>&1 &
 	server=$!
 	compare nginx ''
