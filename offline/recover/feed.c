@@ -62,7 +62,8 @@ static void feed_witness(struct parser *p, const struct pugmark_witness_event *e
 	if (p->lost) {
 		parser_emit_misfit(p, p->lost_cause, e);
 		p->gap_cause = p->lost_cause;
-	}
+	} else
+		parser_end_preempted(p, &la);
 	bool begins = !p->begun, torn;
 	p->begun = true;
 	struct candidates set;

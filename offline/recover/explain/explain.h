@@ -230,6 +230,9 @@ void unwinding_leave(struct parser *parser, const struct unwinding *unwinding,
  * @module. */
 void parser_open_frames(struct parser *parser, uint16_t module, uint32_t func,
 			const struct stack_link *links, int n);
+/* preempted.c: Go: before the event is asked about, ends a function that was preempted, nobody
+ * knows where between two of its events, if the event says that it has returned. */
+void parser_end_preempted(struct parser *parser, const struct lookahead *la);
 /* bottom.c: whether frame @f is the first one of its stack, by where it returns to. */
 bool parser_is_bottom(const struct parser *parser, const struct frame *f);
 /* In *@callee the frame of what call @node, of the frame @f, has called, before anything shows;

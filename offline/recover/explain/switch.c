@@ -247,7 +247,10 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 struct resumed {
 	struct frame f;
 	enum settled settled;
+	bool ends; /* as in struct interruption */
 };
+
+#define POINT_EXIT 0 /* as what is next at a point (plan.h) */
 
 /* Of the frame @f, whose code is at the place @at: whether it is known what is next in it. Its call
  * from further out is the cursor's, if it was @called. Where the event of the function's end has
@@ -280,11 +283,12 @@ static bool goes_on(const struct parser *p, const struct place *at, bool called,
  * has interrupted (ask_injected()); then in *@out that frame, and in *@ahead what that has called.
  * BELOW_HANDLER; BELOW_GAP: nothing tells how far that frame had come; BELOW_CALL: it is no such
  * frame. A place where the first function of a stack returns to looks like that, but for what is
- * further out: a call of ours, or such a place. */
+ * further out: a call of ours, or such a place. *@ends: as in struct interruption. */
 static uint8_t interrupts(const struct parser *p, const struct pugmark_witness_event *e,
-			  const struct frame *f, struct frame *out, struct frame *ahead)
+			  const struct frame *f, struct frame *out, struct frame *ahead, bool *ends)
 {
 	struct place at;
+	*ends = false;
 	*out = (struct frame){.cfa = 0};
 	ahead->decision = PUGMARK_NONE;
 	if (!p->tables[f->module]->go_runtime || !f->cfa || !f->ret ||
@@ -297,8 +301,10 @@ static uint8_t interrupts(const struct parser *p, const struct pugmark_witness_e
 	if (!called && !parser_is_bottom(p, out))
 		return BELOW_CALL;
 	struct frame known = *out;
-	if (!goes_on(p, &at, called, &further, &known, ahead))
+	if (!goes_on(p, &at, called, &further, &known, ahead)) {
+		*ends = called && at.next == POINT_EXIT;
 		return BELOW_GAP;
+	}
 	*out = known;
 	return BELOW_HANDLER;
 }
@@ -310,8 +316,12 @@ static void resume(struct parser *p, const struct resumed *r)
 	if (interrupted)
 		p->position = parser_top(p)->node ? AT_CALL : AT_DECISION;
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, &r->f);
-	if (parser_push_on(p, r->f, r->f.boundary, PUGMARK_CAUSE_SWITCH) && interrupted)
+	if (!parser_push_on(p, r->f, r->f.boundary, PUGMARK_CAUSE_SWITCH))
+		return;
+	if (interrupted)
 		parser_handler(p)->handler.settled = r->settled;
+	if (r->f.boundary == BELOW_GAP)
+		p->interruptions[p->n_interruptions - 1].ends = r->ends;
 }
 
 /* Goes on in a context that another thread has left, or that was left before anything was known:
@@ -335,14 +345,14 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 		bool called = cursor_find_call(&at);
 		struct frame *in = &frames[n].f, ahead;
 		f.ret = at.ret;
-		frames[n] = (struct resumed){f, SETTLED};
+		frames[n] = (struct resumed){.f = f, .settled = SETTLED};
 		if (!called) {
-			in->boundary = interrupts(p, e, in, &f, &ahead);
+			in->boundary = interrupts(p, e, in, &f, &ahead, &frames[n].ends);
 			if (in->boundary == BELOW_CALL)
 				break;
 			if (ahead.decision != PUGMARK_NONE && n + 1 < FRAMES_MAX) {
 				frames[n++].settled = SETTLED_AHEAD;
-				frames[n] = (struct resumed){ahead, SETTLED};
+				frames[n] = (struct resumed){.f = ahead, .settled = SETTLED};
 			}
 			at = cursor_at(p, e, f.module, f.cfa);
 			continue;

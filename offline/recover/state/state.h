@@ -79,6 +79,8 @@ struct interruption {
 	uint32_t frame;	  /* its index */
 	uint8_t kind;	  /* enum boundary, as the frame has it */
 	uint8_t position; /* enum position: where the thread goes on once the frame has ended */
+	bool ends; /* BELOW_GAP: the frame further out then ends before anything shows, or else what
+		      it does shows */
 	union {
 		struct interrupted handler; /* BELOW_HANDLER */
 		uint8_t hidden;		    /* BELOW_GAP: why what made it is not known (enum
