@@ -126,6 +126,7 @@ fails 1 'line 2: nothing but' record --handle bad.handle -- ./args
 fails 1 'no function is named' encode --handle bad.handle best
 fails 1 'none of stdio, sockets, sqlite3, threads, and no file' encode --handle files best
 fails 2 'not a number that fits' record --args 7 -- ./args
+fails 2 "max-memory MIB: '200M' is not a number" record --max-memory 200M -- ./args
 fails 1 "no function matches 'nothing_like_it'" record --args 1 --args-of nothing_like_it -- ./args
 fails 1 'keeps none of its calls' encode --object 'nothing_like_it' best
 fails 2 '--merge goes with --class' encode --strings --merge best

@@ -61,8 +61,10 @@ static int take_number(const struct option_table *t, const struct option_row *o,
 
 	if (!parse_number(optarg, o->max, &value) || (o->whole && value != floor(value)))
 		return command_usage(t->command,
-				     "--%s: '%s' is not a number that fits: %sup to %.0f, above 0",
-				     o->name, optarg, o->whole ? "a whole one, " : "", o->max);
+				     "--%s %s: '%s' is not a number that fits: %sup to %.0f, above "
+				     "0",
+				     o->name, o->value, optarg, o->whole ? "a whole one, " : "",
+				     o->max);
 	if (o->number)
 		return o->number(args, value);
 	value *= o->unit > 0 ? o->unit : 1;
