@@ -44,4 +44,15 @@ static inline uint32_t capture_slot_of(uint8_t kind, uint32_t place)
 	return (place * 16 + kind) * 0x9e3779b1u >> (32 - SLOT_BITS);
 }
 
+/* What a server reads is often what it has read before. A range with RANGE_AGAIN in its length has
+ * the bytes of the last one that was told in full with the same hash of slot and length. Shorter or
+ * longer ranges are always told in full. */
+enum { TOLD_BITS = 8, TOLD_LEAST = 32, TOLD_MOST = 64 << 10 };
+#define RANGE_AGAIN ((uint64_t)1 << 33)
+
+static inline uint32_t capture_told_of(uint32_t slot, uint32_t len)
+{
+	return (len << SLOT_BITS ^ slot) * 0x9e3779b1u >> (32 - TOLD_BITS);
+}
+
 #endif

@@ -7,9 +7,15 @@
 
 #include <errno.h>
 
+struct told {
+	const uint8_t *bytes;
+	uint32_t len;
+};
+
 struct capture_decoder {
 	struct cursor columns[N_COLUMNS];
 	struct capture_slot slots[1 << SLOT_BITS];
+	struct told told[1 << TOLD_BITS];
 	struct capture_range *ranges;
 	uint32_t cap_ranges;
 	uint64_t order, time;
@@ -45,6 +51,7 @@ int capture_decoder_open(struct capture_decoder *dec, const uint8_t *raw, uint32
 	if (n != (uint64_t)(dec->columns[COLUMN_HEAD].end - dec->columns[COLUMN_HEAD].at))
 		return -EBADMSG;
 	memset(dec->slots, 0, sizeof(dec->slots));
+	memset(dec->told, 0, sizeof(dec->told));
 	dec->order = dec->time = 0;
 	dec->left = n;
 	return 0;
@@ -230,6 +237,20 @@ static bool get_kind(struct capture_decoder *dec, uint8_t head, struct capture *
 	}
 }
 
+/* The bytes of a range, which are told here or, @again, were before. NULL: there are none. */
+static const uint8_t *get_range_bytes(struct capture_decoder *dec, const struct capture_slot *slot,
+				      uint32_t len, bool again)
+{
+	struct told *t = &dec->told[capture_told_of((uint32_t)(slot - dec->slots), len)];
+
+	if (again)
+		return len && t->len == len ? t->bytes : NULL;
+	const uint8_t *bytes = get_bytes(dec, len);
+	if (bytes && len >= TOLD_LEAST && len <= TOLD_MOST)
+		*t = (struct told){bytes, len};
+	return bytes;
+}
+
 static int get_ranges(struct capture_decoder *dec, struct capture_slot *slot, struct capture *c)
 {
 	uint64_t n, addr, len;
@@ -249,8 +270,11 @@ static int get_ranges(struct capture_decoder *dec, struct capture_slot *slot, st
 	for (uint32_t i = 0; i < n; i++) {
 		struct capture_range *r = &dec->ranges[i];
 
-		if (!get(dec, COLUMN_RANGES, &addr) || !get(dec, COLUMN_RANGES, &len) ||
-		    len >> 1 > UINT32_MAX)
+		if (!get(dec, COLUMN_RANGES, &addr) || !get(dec, COLUMN_RANGES, &len))
+			return -EBADMSG;
+		bool again = len & RANGE_AGAIN;
+		len &= ~RANGE_AGAIN;
+		if (len >> 1 > UINT32_MAX || (again && len & 1))
 			return -EBADMSG;
 		*r = (struct capture_range){
 			.addr = slot->range + (uint64_t)unzigzag(addr),
@@ -258,7 +282,7 @@ static int get_ranges(struct capture_decoder *dec, struct capture_slot *slot, st
 			.unread = len & 1,
 		};
 		slot->range = i ? slot->range : r->addr;
-		if (!r->unread && !(r->bytes = get_bytes(dec, r->len)))
+		if (!r->unread && !(r->bytes = get_range_bytes(dec, slot, r->len, again)))
 			return -EBADMSG;
 	}
 	c->ranges = dec->ranges;

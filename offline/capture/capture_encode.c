@@ -8,10 +8,17 @@
 
 enum { ROOM_BEFORE = 256 << 10 };
 
+/* A range whose bytes are in their column. len 0: none. */
+struct told {
+	size_t at;
+	uint32_t len;
+};
+
 struct capture_encoder {
 	/* The bytes' begins with ROOM_BEFORE, for the usual columns before it in a payload. */
 	struct bytes columns[N_COLUMNS], out;
 	struct capture_slot slots[1 << SLOT_BITS];
+	struct told told[1 << TOLD_BITS];
 	size_t len; /* of all columns, without that */
 	uint64_t order, time;
 	uint32_t n;
@@ -44,22 +51,39 @@ static void put(struct capture_encoder *enc, enum capture_column column, uint64_
 	bytes_put_varint(&enc->columns[column], v);
 }
 
-/* The slot's first @n values, as the differences. */
-static void put_values(struct capture_encoder *enc, struct capture_slot *slot, const uint64_t *v,
-		       uint32_t n)
+static void put_numbers(struct capture_encoder *enc, enum capture_column column, const uint64_t *v,
+			uint32_t n)
 {
-	struct bytes *b = &enc->columns[COLUMN_VALUES];
+	struct bytes *b = &enc->columns[column];
 
 	if (!bytes_reserve(b, n * VARINT_MOST))
 		return;
 	/* Here, and not in the column: the compiler takes each byte for one that may change that.
 	 */
 	uint8_t *end = b->data + b->len;
-	for (uint32_t i = 0; i < n; i++) {
-		end = varint_write(end, zigzag((int64_t)(v[i] - slot->values[i])));
-		slot->values[i] = v[i];
-	}
+	for (uint32_t i = 0; i < n; i++)
+		end = varint_write(end, v[i]);
 	b->len = end - b->data;
+}
+
+/* What is told of a value that was *@before: their difference. It becomes that. */
+static uint64_t step(uint64_t *before, uint64_t v)
+{
+	uint64_t difference = zigzag((int64_t)(v - *before));
+
+	*before = v;
+	return difference;
+}
+
+/* The slot's first @n values, as the differences. */
+static void put_values(struct capture_encoder *enc, struct capture_slot *slot, const uint64_t *v,
+		       uint32_t n)
+{
+	uint64_t steps[SLOT_VALUES];
+
+	for (uint32_t i = 0; i < n; i++)
+		steps[i] = step(&slot->values[i], v[i]);
+	put_numbers(enc, COLUMN_VALUES, steps, n);
 }
 
 static void put_all(struct capture_encoder *enc, struct capture_slot *slot, const struct capture *c)
@@ -74,14 +98,23 @@ static void put_all(struct capture_encoder *enc, struct capture_slot *slot, cons
 static void put_kernel(struct capture_encoder *enc, struct capture_slot *slot,
 		       const struct capture *c)
 {
-	const uint64_t *a = c->args;
+	uint64_t *before = slot->values;
+	/* Not in a loop: vectors would be read of what was just written as words, which waits. */
+	const uint64_t v[] = {
+		c->nr,
+		step(&before[0], c->result),
+		step(&before[1], c->args[0]),
+		step(&before[2], c->args[1]),
+		step(&before[3], c->args[2]),
+		step(&before[4], c->args[3]),
+		step(&before[5], c->args[4]),
+		step(&before[6], c->args[5]),
+		step(&before[7], c->ip),
+		(uint32_t)(c->map_file + 2),
+		c->order - c->entered, /* told where it is known */
+	};
 
-	put(enc, COLUMN_VALUES, c->nr);
-	put_values(enc, slot, (uint64_t[]){c->result, a[0], a[1], a[2], a[3], a[4], a[5], c->ip},
-		   8);
-	put(enc, COLUMN_VALUES, (uint32_t)(c->map_file + 2));
-	if (c->entered)
-		put(enc, COLUMN_VALUES, c->order - c->entered);
+	put_numbers(enc, COLUMN_VALUES, v, sizeof(v) / sizeof(*v) - !c->entered);
 }
 
 /* A bit for each that is told, and those. */
@@ -168,17 +201,37 @@ static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 	}
 }
 
+/* Whether that is what the last range of its kind and length has brought, which is still there; if
+ * not, what the next one is compared with. */
+static bool told_before(struct capture_encoder *enc, const struct capture_slot *slot,
+			const struct capture_range *r)
+{
+	struct told *t = &enc->told[capture_told_of((uint32_t)(slot - enc->slots), r->len)];
+	const struct bytes *b = &enc->columns[COLUMN_BYTES];
+
+	if (r->unread || r->len < TOLD_LEAST || r->len > TOLD_MOST)
+		return false;
+	if (t->len == r->len && !memcmp(b->data + t->at, r->bytes, r->len))
+		return true;
+	*t = (struct told){b->len, r->len};
+	return false;
+}
+
 static void put_ranges(struct capture_encoder *enc, struct capture_slot *slot,
 		       const struct capture *c)
 {
 	put(enc, COLUMN_RANGES, c->n_ranges);
 	for (uint32_t i = 0; i < c->n_ranges; i++) {
 		const struct capture_range *r = &c->ranges[i];
+		const bool again = told_before(enc, slot, r);
 
-		put(enc, COLUMN_RANGES, zigzag((int64_t)(r->addr - slot->range)));
-		put(enc, COLUMN_RANGES, (uint64_t)r->len << 1 | r->unread);
+		put_numbers(
+			enc, COLUMN_RANGES,
+			(uint64_t[]){zigzag((int64_t)(r->addr - slot->range)),
+				     (uint64_t)r->len << 1 | r->unread | (again ? RANGE_AGAIN : 0)},
+			2);
 		slot->range = i ? slot->range : r->addr;
-		if (!r->unread)
+		if (!r->unread && !again)
 			bytes_put(&enc->columns[COLUMN_BYTES], r->bytes, r->len);
 	}
 }
@@ -212,12 +265,13 @@ int capture_encoder_add(struct capture_encoder *enc, const struct capture *c)
 	if (c->kind == CAPTURE_ENTER || c->kind == CAPTURE_RESULT || c->kind == CAPTURE_INSN)
 		put(enc, COLUMN_PLACE, c->place);
 	put_kind(enc, slot, c);
-	put(enc, COLUMN_CLOCK, zigzag((int64_t)(c->order - enc->order)));
-	put(enc, COLUMN_CLOCK, zigzag((int64_t)(time - enc->time)));
-	put(enc, COLUMN_SP, zigzag((int64_t)(c->sp - slot->sp)));
+	put_numbers(enc, COLUMN_CLOCK,
+		    (uint64_t[]){zigzag((int64_t)(c->order - enc->order)),
+				 zigzag((int64_t)(time - enc->time))},
+		    2);
+	put(enc, COLUMN_SP, step(&slot->sp, c->sp));
 	enc->order = c->order + 1;
 	enc->time = time;
-	slot->sp = c->sp;
 	if (c->has_hash)
 		bytes_put(&enc->columns[COLUMN_HASHES], &c->hash, 2);
 	if (c->n_ranges)
@@ -274,6 +328,7 @@ const uint8_t *capture_encoder_finish(struct capture_encoder *enc, uint32_t *len
 		enc->columns[i].len = 0;
 	enc->columns[COLUMN_BYTES].len = ROOM_BEFORE;
 	memset(enc->slots, 0, sizeof(enc->slots));
+	memset(enc->told, 0, sizeof(enc->told));
 	enc->order = enc->time = 0;
 	enc->n = 0;
 	enc->len = 0;

@@ -93,11 +93,16 @@ static struct capture any_capture(uint32_t i)
 	c.hash = c.has_hash ? (uint16_t)next_random() : 0;
 	c.n_ranges = next_random() % (RANGES + 1);
 	c.ranges = c.n_ranges ? ranges[i] : NULL;
-	for (uint32_t k = 0; k < c.n_ranges; k++)
-		ranges[i][k] = (struct capture_range){.addr = any_number(),
-						      .len = next_random() % BYTES,
-						      .unread = next_random() % 8 == 0,
-						      .bytes = bytes};
+	for (uint32_t k = 0; k < c.n_ranges; k++) {
+		bool again = next_random() & 1; /* perhaps: the same bytes as another one */
+
+		ranges[i][k] = (struct capture_range){
+			.addr = any_number(),
+			.len = again ? BYTES / 2 : next_random() % BYTES,
+			.unread = next_random() % 8 == 0,
+			.bytes = bytes + (again ? next_random() % 3 : 0),
+		};
+	}
 	return c;
 }
 
@@ -167,6 +172,42 @@ static void test_round_trip(void **state)
 		}
 		assert_int_equal(capture_decoder_next(dec, &out), 0);
 	}
+	capture_encoder_free(enc);
+	capture_decoder_free(dec);
+}
+
+/* A system call that brings the same bytes time and again takes no more room than one that brings
+ * none; one that brings others has its own. */
+static void test_again(void **state)
+{
+	enum { TIMES = 1000, LEN = 2000, RECORD = 24 };
+	struct capture_encoder *enc = capture_encoder_new();
+	struct capture_decoder *dec = capture_decoder_new();
+	static uint8_t pages[3][LEN];
+	struct capture out;
+	uint32_t len, with_others;
+
+	(void)state;
+	memset(pages[1], 1, LEN);
+	memset(pages[2], 1, LEN);
+	pages[2][LEN - 1] = 2;
+	for (int others = 0; others < 2; others++) {
+		struct capture_range r = {.addr = 0x1000, .len = LEN};
+		struct capture c = {.kind = CAPTURE_KERNEL, .ranges = &r, .n_ranges = 1};
+
+		for (uint32_t i = 0; i < TIMES; i++) {
+			r.bytes = pages[others ? i % 3 : 1];
+			assert_int_equal(capture_encoder_add(enc, &c), 0);
+		}
+		const uint8_t *raw = capture_encoder_finish(enc, others ? &with_others : &len);
+		assert_int_equal(capture_decoder_open(dec, raw, others ? with_others : len), 0);
+		for (uint32_t i = 0; i < TIMES; i++) {
+			assert_int_equal(capture_decoder_next(dec, &out), 1);
+			assert_memory_equal(out.ranges[0].bytes, pages[others ? i % 3 : 1], LEN);
+		}
+	}
+	assert_true(len < LEN + TIMES * RECORD);
+	assert_true(with_others > TIMES * LEN);
 	capture_encoder_free(enc);
 	capture_decoder_free(dec);
 }
@@ -334,9 +375,13 @@ static void test_failed_mapping_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_tables),	   cmocka_unit_test(test_words),
-		cmocka_unit_test(test_untold),	   cmocka_unit_test(test_failed_mapping_calls),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_untold),
+		cmocka_unit_test(test_failed_mapping_calls),
 	};
 
 	seed = 0x123456789abcdef;
