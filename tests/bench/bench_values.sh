@@ -10,7 +10,8 @@
 # a snapshot to a point 10^8 instructions behind it; a step back, the median and the longest. Of a
 # server that serves, attached to: the share of its requests that is left after one such load, the median of
 # ROUNDS, of each next to a plain one; APART=1: the server and its load have one processor, and the recorder
-# another one, so that what is left is what the server itself pays. WET=1 has the WET of what
+# another one, so that what is left is what the server itself pays. Beside that the processor time that the server
+# and the recorder take for a request, which other work of the machine changes less. WET=1 has the WET of what
 # gzip and lua did as well, of its first WET_MILLIONS=1000. SCALE=1 divides the work.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -128,6 +129,18 @@ rate_redis() {
 	"${load[@]}" redis-benchmark -p "$port" -t get -n $((100000 / scale)) -c 16 --csv | awk -F '"' '/GET/ { print $4 }'
 }
 rate_nginx() { "${load[@]}" wrk -t 1 -c 16 -d 3 "http://127.0.0.1:$port/" | awk '/^Requests.sec/ { print $2 }'; }
+served_redis() { echo $((100000 / scale)); }
+served_nginx() { calc "3 * $1" 8; }
+# The rate; and to us.LEVEL what a request takes of processor time, in us: of the server, and of the recorder
+measured_rate() { # NAME LEVEL RECORDER
+	local rate server_ticks recorder_ticks
+	server_ticks=$(ticks $server) recorder_ticks=$(ticks "$3")
+	rate=$("rate_$1")
+	server_ticks=$(($(ticks $server) - server_ticks)) recorder_ticks=$(($(ticks "$3") - recorder_ticks))
+	echo "$server_ticks $recorder_ticks $("served_$1" "$rate") $(getconf CLK_TCK)" |
+		awk '{ print 1e6 / $4 * $1 / $3, 1e6 / $4 * $2 / $3 }' >>"$tmp/us.$2"
+	echo "$rate"
+}
 rate_recorded() { # NAME LEVEL: attached to, once frequent probes of level values were taken away
 	local recorder options=(--level "${2/patched/values}")
 	[ "$2" = calls ] || options+=(--check-every 64)
@@ -137,24 +150,25 @@ rate_recorded() { # NAME LEVEL: attached to, once frequent probes of level value
 	recorder=$!
 	for ((i = 0; i < 600; i++)); do grep -qs ': recording' "$tmp/err" && break || sleep 0.1; done
 	"rate_$1" >"$tmp/out"
-	"rate_$1"
+	measured_rate "$1" "$2" $recorder
 	kill -INT $recorder
 	wait $recorder
 	grep -h "seen by the kernel's hooks" "$tmp/err" >"$tmp/hooks.$2"
 }
 # Other work of the machine changes from one moment to the next: what is left is of the plain rate right before.
 bench_server() { # NAME
-	local plain left level mark
+	local plain left level mark us
+	local -A asked=([values]=60 [patched]=90)
 	port=$(free_port)
 	"serve_$1" || { echo "$1: not installed"; return 0; }
 	for ((i = 0; i < 100; i++)); do (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break || sleep 0.1; done
-	rm -f "$tmp"/left.* "$tmp"/plain.*
+	rm -f "$tmp"/left.* "$tmp"/plain.* "$tmp"/us.*
 	[ -z "${APART:-}" ] || taskset -acp 0 $server >"$tmp/out"
 	"rate_$1" >"$tmp/out"
 	for ((k = 0; k < rounds; k++)); do
 		for level in calls values patched; do
 			[ $level != calls ] || [ $k = 0 ] || continue
-			plain=$("rate_$1")
+			plain=$(measured_rate "$1" plain $$)
 			left=$(rate_recorded "$1" $level | tail -n 1)
 			echo "$plain" >>"$tmp/plain.rates"
 			calc "100 * $left / $plain" >>"$tmp/left.$level"
@@ -163,13 +177,20 @@ bench_server() { # NAME
 	done
 	kill $server
 	wait $server 2>/dev/null
-	printf '%s: %s requests a second plain%s\n' "$1" "$(median "$tmp/plain.rates")" "${APART:+, the recorder apart}"
+	us=$(median "$tmp/us.plain")
+	printf '%s: %s requests a second plain, %s us of processor each%s\n' "$1" "$(median "$tmp/plain.rates")" "$us" \
+		"${APART:+, the recorder apart}"
 	for level in calls values patched; do
 		left=$(median "$tmp/left.$level") mark=
-		[ $level != patched ] || mark=$(awk -v l="$left" 'BEGIN { print l < 90 ? "SHORT" : "ok" }')
-		printf '  %-6s %s: %s %% are left at level %s%s (%s)\n' "$mark" "$1" "$left" $level \
-			"${mark:+ (asked 90)}" "$(paste -sd ' ' "$tmp/left.$level")"
+		[ -z "${asked[$level]:-}" ] ||
+			mark=$(awk -v l="$left" -v a="${asked[$level]}" 'BEGIN { print l < a ? "SHORT" : "ok" }')
+		us=$(median "$tmp/us.$level")
+		printf '  %-6s %s: %s %% are left at level %s%s (%s), %s us each and %s of the recorder\n' "$mark" "$1" "$left" \
+			$level "${mark:+ (asked ${asked[$level]})}" "$(paste -sd ' ' "$tmp/left.$level")" "$us" \
+			"$(median "$tmp/us.$level" 2)"
 		record "values-$1" $level requests_left "$left" %
+		record "values-$1" $level server_cpu_a_request "$us" us
+		record "values-$1" $level recorder_cpu_a_request "$(median "$tmp/us.$level" 2)" us
 	done
 	cat "$tmp/hooks.patched"
 	for level in values patched; do
