@@ -13,7 +13,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-enum { STEPS_MAX = 64, TCB_SELF = 0x10, TRIES = 8 };
+enum { TCB_SELF = 0x10, TRIES = 8 };
 
 struct attaching {
 	struct patch_record *record;
@@ -37,20 +37,15 @@ static bool has_slot(const struct patch_record *record, const struct tracee *t,
 	       (!slot || slot - record->rings < record->rings_bytes);
 }
 
-/* A few steps take most threads out of the midst of a patch. */
-static void step_out(const struct attaching *a, const struct tracee *t, struct threads *all,
-		     uint32_t i, uint64_t *ip)
+static bool is_midst(void *ctx, uint64_t ip)
 {
-	struct user_regs_struct regs;
+	const struct attaching *a = ctx;
 
-	for (int k = 0; k < STEPS_MAX && patches_midst_has(a->midst, *ip); k++) {
-		if (!threads_step(t, all, i) || ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs))
-			return;
-		*ip = regs.rip;
-	}
+	return patches_midst_has(a->midst, ip);
 }
 
-/* What a signal has interrupted there: its frame leads back into the midst. */
+/* A thread is still there, or what a signal has interrupted, whose frame leads back there: the
+ * patch is left out. */
 static void leave_frame(void *ctx, uint64_t ip)
 {
 	const struct attaching *a = ctx;
@@ -59,19 +54,17 @@ static void leave_frame(void *ctx, uint64_t ip)
 		patches_leave(a->record, ip);
 }
 
-static int look_at(struct attaching *a, struct threads *all, uint32_t i, const struct tracee *t)
+static int look_at(struct attaching *a, pid_t tid, const struct tracee *t)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs))
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
 		return 0;
 	if (!has_slot(a->record, t, &regs)) {
 		a->out->why = "a thread of it has no control block of glibc";
 		return -ENOTSUP;
 	}
-	uint64_t ip = regs.rip;
-	step_out(a, t, all, i, &ip);
-	leave_frame(a, ip);
+	leave_frame(a, regs.rip);
 	frames_each(t, a->maps, a->n_maps, regs.rsp, leave_frame, a);
 	return 0;
 }
@@ -90,13 +83,15 @@ static int operate(void *ctx)
 		out->why = "its threads cannot be stopped";
 		err = threads_stop(&all, a->pid);
 	}
+	if (!err) /* a moment takes most threads out of the midst of a patch */
+		err = threads_come_out(&all, a->pid, is_midst, a);
 	if (!err) {
 		out->why = "what it has mapped cannot be read";
 		a->n_maps = tracee_ranges(a->pid, &a->maps);
 		err = a->n_maps < 0 ? a->n_maps : 0;
 	}
-	for (uint32_t i = all.n; !err && i-- > 0;)
-		err = look_at(a, &all, i, &t);
+	for (uint32_t i = 0; !err && i < all.n; i++)
+		err = look_at(a, all.at[i].tid, &t);
 	if (!err) {
 		out->why = "its code cannot be written";
 		a->record->patched_ns = clock_now_ns();

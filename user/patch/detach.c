@@ -9,6 +9,7 @@
 #include "user/patch/text/patches.h"
 #include "user/patch/process/surgeon.h"
 #include "user/patch/process/threads.h"
+#include "user/patch/process/tracee_call.h"
 #include "user/patch/text/unwinders.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include <sys/user.h>
 #include <time.h>
 
-enum { STEPS_MAX = 100000, ROUNDS = 8, ROUND_NS = 2000000 };
+enum { ROUNDS = 8, ROUND_NS = 2000000, JUMP = 0xe9, JUMP_BYTES = 5 };
 
 struct detaching {
 	struct patch_record *record;
@@ -32,7 +33,7 @@ struct detaching {
 	struct tracee t;
 	struct detached *out;
 	bool leads_back; /* found by frames_each() */
-	bool last;	 /* nothing is tried behind this: even steps are taken */
+	bool last;	 /* nothing is tried behind this: threads go on for moments */
 };
 
 /* All processes that are patched, which end together. */
@@ -56,20 +57,27 @@ static bool is_code(const struct patch_record *record, uint64_t addr)
 	return false;
 }
 
-/* Has the thread go on, step by step, as long as it is at an island or, unless @idle_only, in the
- * code. False: it does not come out. */
-static bool step_out(struct detaching *d, uint32_t i, bool idle_only)
+static bool is_in_code(void *ctx, uint64_t ip)
+{
+	const struct detaching *d = ctx;
+
+	return is_code(d->record, ip);
+}
+
+/* A thread that is to execute the jump of an island has done so. */
+static void leave_island(const struct detaching *d, pid_t tid)
 {
 	struct user_regs_struct regs;
+	uint8_t bytes[JUMP_BYTES];
+	int32_t by;
 
-	for (int steps = 0; steps < STEPS_MAX; steps++) {
-		if (ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs) ||
-		    !(patches_islands_has(d->islands, regs.rip) ||
-		      (!idle_only && is_code(d->record, regs.rip))) ||
-		    !threads_step(&d->t, &d->all, i))
-			return true;
-	}
-	return false;
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) ||
+	    !patches_islands_has(d->islands, regs.rip) ||
+	    tracee_read(&d->t, regs.rip, bytes, sizeof(bytes)) || bytes[0] != JUMP)
+		return;
+	memcpy(&by, bytes + 1, sizeof(by));
+	regs.rip += JUMP_BYTES + by;
+	ptrace(PTRACE_SETREGS, tid, NULL, &regs);
 }
 
 /* As ring_position() in bpf/lane.h. */
@@ -110,14 +118,17 @@ static int read_maps(struct detaching *d, bool files)
 	return d->n_maps < 0 ? d->n_maps : 0;
 }
 
-/* Calls @frame with @d for whatever the frames of signals lead back to. */
-static void each_frame(struct detaching *d, void (*frame)(void *ctx, uint64_t ip))
+/* Calls @frame with @d for where threads are, and whatever the frames of signals lead back to. */
+static void each_place(struct detaching *d, void (*frame)(void *ctx, uint64_t ip))
 {
 	struct user_regs_struct regs;
 
-	for (uint32_t i = 0; i < d->all.n; i++)
-		if (!ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs))
-			frames_each(&d->t, d->maps, d->n_maps, regs.rsp, frame, d);
+	for (uint32_t i = 0; i < d->all.n; i++) {
+		if (ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs))
+			continue;
+		frame(d, regs.rip);
+		frames_each(&d->t, d->maps, d->n_maps, regs.rsp, frame, d);
+	}
 }
 
 static void look_back(void *ctx, uint64_t ip)
@@ -130,13 +141,8 @@ static void look_back(void *ctx, uint64_t ip)
 /* Whether a thread is in a trampoline, or the frame of a signal leads back there. */
 static bool is_needed(struct detaching *d)
 {
-	struct user_regs_struct regs;
-
 	d->leads_back = false;
-	for (uint32_t i = 0; i < d->all.n; i++)
-		if (!ptrace(PTRACE_GETREGS, d->all.at[i].tid, NULL, &regs))
-			look_back(d, regs.rip);
-	each_frame(d, look_back);
+	each_place(d, look_back);
 	return d->leads_back;
 }
 
@@ -150,13 +156,14 @@ static void keep_island(void *ctx, uint64_t ip)
 	d->out->left++;
 }
 
-/* Islands that the frame of a signal leads back to are to stay as they are. */
+/* Islands that a thread is still at, or the frame of a signal leads back to, are to stay as they
+ * are. */
 static int keep_islands(struct detaching *d)
 {
 	int err = d->islands->n ? read_maps(d, false) : 0;
 
 	if (!err && d->islands->n)
-		each_frame(d, keep_island);
+		each_place(d, keep_island);
 	return err;
 }
 
@@ -247,9 +254,8 @@ static int stop(struct detaching *d)
 
 	if (!err)
 		err = threads_stop(&d->all, d->pid);
-	for (uint32_t i = d->all.n; !err && i-- > 0;)
-		if (!step_out(d, i, true))
-			err = -ETIMEDOUT;
+	for (uint32_t i = 0; !err && i < d->all.n; i++)
+		leave_island(d, d->all.at[i].tid);
 	if (!err && !d->all.n)
 		err = -ESRCH;
 	return err == -ENOENT || err == -EACCES ? -ESRCH : err;
@@ -261,9 +267,8 @@ static int give_back_code(void *ctx)
 	struct detaching *d = ctx;
 	int err = stop(d);
 
-	for (uint32_t i = d->all.n; !err && d->last && i-- > 0;)
-		if (!step_out(d, i, false))
-			err = -ETIMEDOUT;
+	if (!err && d->last)
+		err = threads_come_out(&d->all, d->pid, is_in_code, d);
 	if (!err)
 		err = read_maps(d, true);
 	if (!err)

@@ -5,6 +5,7 @@
 #include "offline/base/clock.h"
 #include "offline/base/write_all.h"
 #include "user/patch/process/threads.h"
+#include "user/patch/process/tracee_call.h"
 
 #include <errno.h>
 #include <fcntl.h>

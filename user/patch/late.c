@@ -4,6 +4,7 @@
 
 #include "offline/elf/private_elf.h"
 #include "user/kernel/probe_limits.h"
+#include "user/patch/process/tracee_call.h"
 #include "user/sandbox/sandbox.h"
 
 #include <elf.h>

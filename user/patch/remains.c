@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,18 @@ bool remains_is_recorded(pid_t pid)
 	return is;
 }
 
+/* A thread that waits in a patch for who reads what it writes goes on at once: nobody will. */
+static void end_waits(pid_t pid, const struct patch_record *record)
+{
+	struct tracee t = {.mem_fd = -1};
+	const uint32_t none = 0;
+
+	if (record->shared && !tracee_open(&t, pid))
+		tracee_write(&t, record->shared + offsetof(struct patch_shared, waits), &none,
+			     sizeof(none));
+	tracee_close(&t);
+}
+
 int remains_remove(pid_t pid)
 {
 	struct patch_record *record;
@@ -178,8 +191,10 @@ int remains_remove(pid_t pid)
 		err = -EBUSY;
 	if (!err)
 		err = record_check(record, memory, pid);
-	if (!err)
+	if (!err) {
+		end_waits(pid, record);
 		err = detach_process(record, memory, pid, &done);
+	}
 	if (!err)
 		err = done->kept ? -EAGAIN : (int)done->restored;
 	detached_free(done);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test_threads.c: signals that come while a thread is stopped and stepped are all taken when it
- * goes on, each once, and say what they said. What the process does with SIGTRAP stays behind
- * steps, and flags that it pushes have no trap flag. */
+/* test_threads.c: signals that come while a thread is stopped and goes on for moments are all taken
+ * when it goes on, each once, and say what they said. What the process does with SIGTRAP stays
+ * behind steps, and flags that it pushes have no trap flag. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "user/patch/process/threads.h"
+#include "user/patch/process/traps.h"
 
 static volatile struct seen {
 	int ready, first, value, second, last, changes;
@@ -54,6 +55,12 @@ static void run_child(void)
 		seen->ready = 1;
 }
 
+static bool anywhere(void *ctx, uint64_t ip)
+{
+	(void)ctx, (void)ip;
+	return true;
+}
+
 static void test_no_signal_is_lost(void **state)
 {
 	(void)state;
@@ -74,11 +81,7 @@ static void test_no_signal_is_lost(void **state)
 	assert_int_equal(sigqueue(pid, SIGUSR1, (union sigval){.sival_int = 4711}), 0);
 	assert_int_equal(kill(pid, SIGUSR2), 0);
 	assert_int_equal(kill(pid, SIGRTMAX), 0);
-	struct tracee t;
-	assert_int_equal(tracee_open(&t, pid), 0);
-	for (int i = 0; i < 8; i++)
-		assert_true(threads_step(&t, &all, 0));
-	tracee_close(&t);
+	assert_int_equal(threads_come_out(&all, pid, anywhere, NULL), 0);
 	threads_release(&all);
 	for (int i = 0; i < 5000 && !(seen->first && seen->second && seen->last); i++)
 		usleep(1000);
@@ -119,6 +122,8 @@ static void step_trapped(bool ignores, bool blocks)
 	enum { STEPS = 3000 };
 	struct threads all = {0};
 	struct tracee t;
+	int status;
+	bool own;
 
 	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = fork();
@@ -134,8 +139,10 @@ static void step_trapped(bool ignores, bool blocks)
 	assert_int_equal(err, 0);
 	assert_int_equal(tracee_open(&t, pid), 0);
 	int before = seen->ready;
-	for (int i = 0; i < STEPS; i++)
-		assert_true(threads_step(&t, &all, 0));
+	for (int i = 0; i < STEPS; i++) {
+		assert_int_equal(traps_step(&t, &status, &own), 0);
+		assert_false(own);
+	}
 	int stepped = seen->ready;
 	assert_true(stepped > before + 2);
 	tracee_close(&t);

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/patch/process/tracee.h"
+#include "user/patch/process/tracee_call.h"
 #include "user/values/stop/entry_stop.h"
 
 enum { AT = 0x400000, STATUS = 5 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* surgeon.h: what is done to stopped processes is done by a child of the recorder, which no signal
  * meant for that reaches: a recorder that is killed meanwhile leaves nothing half done. Where the
- * child itself is killed the kernel lets all go that it had stopped. */
+ * child itself is killed the kernel lets all go that it had stopped, and they go on as they would
+ * have: so nothing here steps a thread, nor leaves one anywhere but where it was (way_back.h). */
 #ifndef USER_PATCH_PROCESS_SURGEON_H
 #define USER_PATCH_PROCESS_SURGEON_H
 

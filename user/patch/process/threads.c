@@ -4,7 +4,7 @@
 
 #include "offline/base/clock.h"
 #include "user/patch/process/signals.h"
-#include "user/patch/process/traps.h"
+#include "user/patch/process/tracee.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +25,7 @@
 /* Two seconds: a fork on a busy machine is done by then. */
 enum { LOOKS = 400, LOOK_NS = 5000000 };
 enum { ROUNDS_MAX = 64, NICE_AHEAD = -20 };
+enum { MOMENTS = 32, MOMENT_NS = 50000, MOMENTS_ALIKE = 8 };
 
 static bool is_known(const struct threads *all, pid_t tid)
 {
@@ -45,7 +46,8 @@ static int add(struct threads *all, pid_t tid)
 		all->at = grown;
 		all->cap = cap;
 	}
-	all->at[all->n++] = (struct thread){.tid = tid, .nice = getpriority(PRIO_PROCESS, tid)};
+	all->at[all->n++] =
+		(struct thread){.tid = tid, .nice = getpriority(PRIO_PROCESS, tid), .runs = true};
 	return 0;
 }
 
@@ -54,63 +56,50 @@ static void drop(struct threads *all, uint32_t i)
 	all->at[i] = all->at[--all->n];
 }
 
-/* Whether an instruction of the thread caused the signal: being executed again it does so again. */
-static bool is_fault(int signal, const siginfo_t *info)
+/* Takes in how it has stopped. */
+static void has_stopped(struct thread *t, int status)
 {
-	return info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE ||
-				     signal == SIGILL || signal == SIGSYS);
+	t->runs = false;
+	setpriority(PRIO_PROCESS, t->tid, t->nice);
+	if (status >> 16)
+		return;
+	t->signal = WSTOPSIG(status); /* it is kept for when the thread goes on */
+	ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &t->info);
 }
 
-/* Keeps a signal for when the thread goes on. */
-static void hold_signal(struct thread *t, int signal)
+/* It is asked, and comes before others until it has stopped: one that sleeps has to come to a
+ * processor for that. */
+static void ask(const struct thread *t)
 {
-	siginfo_t info = {0};
-
-	ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info);
-	if (!t->signal) {
-		t->signal = signal;
-		t->info = info;
-	} else if (!is_fault(signal, &info)) {
-		t->others |= 1ull << (signal - 1);
-	}
+	setpriority(PRIO_PROCESS, t->tid, NICE_AHEAD);
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
-/* Takes in how thread number @i has stopped; false: it has ended, and is gone from the list. */
-static bool has_stopped(struct threads *all, uint32_t i, int status)
-{
-	if (!WIFSTOPPED(status)) {
-		drop(all, i);
-		return false;
-	}
-	if (!(status >> 16)) /* a signal that is not yet taken */
-		hold_signal(&all->at[i], WSTOPSIG(status));
-	return true;
-}
-
-/* Waits for those from number @first on. */
+/* Waits for those from number @first on that have been asked. */
 static int wait_for(struct threads *all, uint32_t first)
 {
 	uint64_t until_ns = clock_now_ns() + STOP_NS;
 
 	for (uint32_t i = first; i < all->n;) {
 		int status;
-		pid_t got = waitpid(all->at[i].tid, &status, __WALL | WNOHANG);
+		bool runs = all->at[i].runs;
+		int got = runs ? tracee_look(all->at[i].tid, WNOHANG, &status) : 0;
 
-		if (got < 0 && errno != EINTR) {
+		if (!runs || got > 0) {
+			if (runs)
+				has_stopped(&all->at[i], status);
+			i++;
+		} else if (got < 0) {
+			waitpid(all->at[i].tid, &status, __WALL | WNOHANG);
 			drop(all, i);
-			continue;
-		}
-		if (got > 0) {
-			i += has_stopped(all, i, status);
-			continue;
-		}
-		if (clock_now_ns() > until_ns) {
+		} else if (clock_now_ns() > until_ns) {
 			for (uint32_t k = i; k < all->n; k++) /* let go when this process ends */
 				setpriority(PRIO_PROCESS, all->at[k].tid, all->at[k].nice);
 			all->n = i;
 			return -ETIMEDOUT;
+		} else {
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 		}
-		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
 	return 0;
 }
@@ -158,10 +147,8 @@ static int ask_new(struct threads *all, pid_t pid)
 	closedir(dir);
 	if (first == 0 && all->n)
 		all->since_ns = clock_now_ns();
-	for (uint32_t i = first; i < all->n; i++) {
-		setpriority(PRIO_PROCESS, all->at[i].tid, NICE_AHEAD);
-		ptrace(PTRACE_INTERRUPT, all->at[i].tid, NULL, NULL);
-	}
+	for (uint32_t i = first; i < all->n; i++)
+		ask(&all->at[i]);
 	uint32_t asked = all->n - first;
 	int waited = wait_for(all, first);
 	return err ? err : waited ? waited : (int)asked;
@@ -202,19 +189,6 @@ int threads_stop(struct threads *all, pid_t pid)
 	return -ETIMEDOUT;
 }
 
-bool threads_step(const struct tracee *t, struct threads *all, uint32_t i)
-{
-	const struct tracee its = {all->at[i].tid, t->mem_fd, t->syscall_at};
-	bool own;
-	int status;
-
-	if (traps_step(&its, &status, &own)) {
-		drop(all, i);
-		return false;
-	}
-	return !own || has_stopped(all, i, status);
-}
-
 /* Whether signals wait for the thread that are not blocked and have a handler. */
 static bool has_signal(pid_t tid)
 {
@@ -240,6 +214,61 @@ static bool ends_by_stop(uint64_t number)
 	return false;
 }
 
+/* Whether the thread waits in a system call: that it makes again once it goes on. */
+static bool waits(const struct user_regs_struct *regs)
+{
+	enum { RESTART_SYS = -512, RESTART = -516 };
+	int64_t result = (int64_t)regs->rax;
+
+	return (int64_t)regs->orig_rax >= 0 && ((result <= RESTART_SYS && result >= RESTART) ||
+						(result == -EINTR && ends_by_stop(regs->orig_rax)));
+}
+
+/* Whether it may go on for a moment: there it would lose a signal that it is about to take, and
+ * never come to the end of a call that it waits in. */
+static bool may_run(const struct thread *t, bool (*in)(void *ctx, uint64_t ip), void *ctx)
+{
+	struct user_regs_struct regs;
+
+	return !t->signal && !ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) && !waits(&regs) &&
+	       in(ctx, regs.rip);
+}
+
+/* Has those go on that may; returns how many. */
+static uint32_t let_run(struct threads *all, bool (*in)(void *ctx, uint64_t ip), void *ctx)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct thread *t = &all->at[i];
+
+		if (!may_run(t, in, ctx))
+			continue;
+		setpriority(PRIO_PROCESS, t->tid, NICE_AHEAD); /* or it may not run in a moment */
+		t->runs = !ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+		n += t->runs;
+	}
+	return n;
+}
+
+/* A step would be shorter. But where its tracer is killed amid steps a thread is left with the trap
+ * flag, and dies of it. */
+int threads_come_out(struct threads *all, pid_t pid, bool (*in)(void *ctx, uint64_t ip), void *ctx)
+{
+	for (int k = 0; k < MOMENTS && let_run(all, in, ctx); k++) {
+		nanosleep(&(struct timespec){.tv_nsec = MOMENT_NS << k / MOMENTS_ALIKE}, NULL);
+		for (uint32_t i = 0; i < all->n; i++)
+			if (all->at[i].runs)
+				ask(&all->at[i]);
+		int err = wait_for(all, 0);
+		if (!err)
+			err = threads_stop(all, pid); /* what they have started meanwhile */
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* The thread makes the system call again that the stop has ended, as if it had not been stopped. A
  * signal of its own that waits has ended it as well: then it is as it should be. */
 static void call_again(const struct thread *t)
@@ -258,12 +287,8 @@ static void call_again(const struct thread *t)
 static void let_go(const struct thread *t)
 {
 	call_again(t);
-	setpriority(PRIO_PROCESS, t->tid, t->nice);
 	if (t->signal)
 		ptrace(PTRACE_SETSIGINFO, t->tid, NULL, &t->info);
-	for (uint64_t others = t->others, signal = 1; others; others >>= 1, signal++)
-		if (others & 1)
-			syscall(SYS_tkill, t->tid, signal);
 	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)t->signal);
 }
 

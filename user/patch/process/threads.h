@@ -2,8 +2,7 @@
 /* threads.h: all threads of a process, stopped. PTRACE_INTERRUPT does that, without a signal. Some
  * system calls that a thread waits in end by it, with EINTR: these it makes again. Only a timeout
  * of such a call begins anew. They are asked all at once and waited for together, so that how long
- * it takes does not grow with how many run. Until they go on they come before others: a thread that
- * sleeps has to come to a processor to stop. */
+ * it takes does not grow with how many run. */
 #ifndef USER_PATCH_PROCESS_THREADS_H
 #define USER_PATCH_PROCESS_THREADS_H
 
@@ -18,9 +17,8 @@ struct thread {
 	pid_t tid;
 	int signal; /* that it was about to take; 0: none */
 	int nice;
-	uint64_t others; /* that came while it was stepped, bit number less 1: they come after that
-			  */
-	siginfo_t info;	 /* of `signal` */
+	bool runs;	/* it has not stopped yet */
+	siginfo_t info; /* of `signal` */
 };
 
 struct threads {
@@ -36,10 +34,10 @@ bool threads_stuck(pid_t pid);
  * another program traces it; -ETIMEDOUT: one has not stopped for long: it is let go when this
  * process ends, which is to be soon. In every case threads_release() is to follow. */
 int threads_stop(struct threads *all, pid_t pid);
-/* Has stopped thread number @i of process @t execute one instruction. What the process does with
- * SIGTRAP stays; those of a thread that steps itself come when it goes on, once for all. False: it
- * has ended, and is gone from the list. */
-bool threads_step(const struct tracee *t, struct threads *all, uint32_t i);
+/* Those that stand where @in says go on for moments, until none does, or no more moments help: as
+ * with one that waits in a call, or is about to take a signal. What they have started meanwhile is
+ * stopped as well. 0 or as threads_stop(). */
+int threads_come_out(struct threads *all, pid_t pid, bool (*in)(void *ctx, uint64_t ip), void *ctx);
 /* All but the first go on, as below. */
 void threads_release_others(struct threads *all);
 /* They go on, untraced, with what signals they were about to take. */

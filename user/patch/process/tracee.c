@@ -4,23 +4,18 @@
 
 #include "offline/elf/private_elf.h"
 #include "user/file/maps_lines.h"
-#include "user/patch/process/signals.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,21 +97,38 @@ static uint64_t auxiliary(pid_t pid, uint64_t type)
 	return 0;
 }
 
-/* Where the vDSO has a system call instruction. Nothing of the program's is changed to make one. */
-static uint64_t find_syscall(const struct tracee *t)
+/* Whether nothing but zeroes is at the end of the mapping, which no code ends with. */
+static bool has_room(const struct tracee *t, const struct maps_line *line)
 {
-	enum { VDSO_PAGES = 4, PAGE = 4096 };
-	uint64_t base = auxiliary(t->pid, AT_SYSINFO_EHDR);
-	uint8_t bytes[PAGE];
+	uint8_t bytes[TRACEE_ROOM_BYTES];
+	bool zero = (line->prot & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !line->shared &&
+		    !tracee_read(t, line->end - sizeof(bytes), bytes, sizeof(bytes));
 
-	for (int i = 0; base && i < VDSO_PAGES; i++) {
-		if (tracee_read(t, base + i * PAGE, bytes, PAGE))
-			return 0;
-		const uint8_t *at = memmem(bytes, PAGE, "\x0f\x05", 2);
-		if (at)
-			return base + i * PAGE + (at - bytes);
+	for (size_t i = 0; zero && i < sizeof(bytes); i++)
+		zero = !bytes[i];
+	return zero;
+}
+
+/* Behind the code of the vDSO; where the kernel's has no room, of a file. */
+static uint64_t find_room(const struct tracee *t)
+{
+	struct maps_lines lines;
+	struct maps_line line;
+	uint64_t room = 0;
+	bool found = false; /* in the vDSO */
+
+	if (maps_lines_open(&lines, t->pid))
+		return 0;
+	while (!found && maps_lines_next(&lines, &line)) {
+		bool vdso = !line.inode && !strcmp(line.name, "[vdso]");
+
+		if (!(vdso || (line.inode && !room)) || !has_room(t, &line))
+			continue;
+		room = line.end - TRACEE_ROOM_BYTES;
+		found = vdso;
 	}
-	return 0;
+	maps_lines_close(&lines);
+	return room;
 }
 
 int tracee_open(struct tracee *t, pid_t pid)
@@ -128,7 +140,7 @@ int tracee_open(struct tracee *t, pid_t pid)
 	t->mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (t->mem_fd < 0)
 		return -errno;
-	t->syscall_at = find_syscall(t);
+	t->room = find_room(t);
 	return 0;
 }
 
@@ -167,143 +179,26 @@ int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t
 	return 0;
 }
 
-int tracee_wait(pid_t pid, int *status)
-{
-	siginfo_t info;
-
-	while (waitid(P_PID, pid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL))
-		if (errno != EINTR)
-			return -errno;
-	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
-		return -ESRCH;
-	while (waitpid(pid, status, __WALL) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFSTOPPED(*status) ? 0 : -ESRCH;
-}
-
-enum { TRIES = 16 };
-
-/* What a thread meets that makes a call. */
-struct met {
-	uint64_t signals; /* that it is to be sent again, bit number less 1 */
-	bool refused;	  /* the call, by a SIGSYS: of a filter that traps it */
-};
-
-static void meet(pid_t pid, int signal, struct met *met)
+int tracee_look(pid_t pid, int flags, int *status)
 {
 	siginfo_t info = {0};
 
-	ptrace(PTRACE_GETSIGINFO, pid, NULL, &info);
-	if (signal == SIGSYS && info.si_code > 0)
-		met->refused = true;
-	else
-		met->signals |= 1ull << (signal - 1);
-}
-
-/* Resumes the thread by @request, and the signal @sent, until it stands for @until behind the
- * system call instruction. What stops it before it has is met. */
-static int resume(const struct tracee *t, int request, int sent, int until,
-		  struct user_regs_struct *regs, struct met *met)
-{
-	enum { OF_CALL = 0x80 }; /* with PTRACE_O_TRACESYSGOOD */
-	int status;
-
-	for (int i = 0; i < TRIES; i++) {
-		if (ptrace(request, t->pid, NULL, (void *)(long)sent))
+	while (waitid(P_PID, pid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags))
+		if (errno != EINTR)
 			return -errno;
-		int err = tracee_wait(t->pid, &status);
-		if (err)
-			return err;
-		sent = 0;
-		if (ptrace(PTRACE_GETREGS, t->pid, NULL, regs))
-			return -errno;
-		if ((status >> 8 & ~OF_CALL) == until && regs->rip == t->syscall_at + 2)
-			return 0;
-		if (!(status >> 16))
-			meet(t->pid, WSTOPSIG(status), met);
-		if (met->refused && request == PTRACE_SYSCALL)
-			return -EPERM;
-	}
-	return -EIO;
+	if (!info.si_pid)
+		return 0;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return -ESRCH;
+	*status = W_STOPCODE(info.si_status);
+	return 1;
 }
 
-/* A signal that does not wait for the thread, so that one that is sent is told from what waits. */
-static int choose_mark(pid_t pid)
+int tracee_wait(pid_t pid, int *status)
 {
-	uint64_t waits = signals_of(pid, "SigPnd");
-	int signal = SIGTRAP;
+	int stopped = tracee_look(pid, 0, status);
 
-	while (signal < SIGTERM && (signal == SIGKILL || waits >> (signal - 1) & 1))
-		signal++;
-	return signal;
-}
-
-/* Has the thread, which is before a system call instruction and blocks all signals but SIGSYS,
- * execute that and no more. A step would do so, but its SIGTRAP is forced (traps.h). So the thread
- * stands as the call begins, as it is over, and then for a signal that is sent: as that is none of
- * a call's stops it makes an interrupted call of its own again, and may be given a signal. The call
- * is none that a signal interrupts. */
-static int execute(const struct tracee *t, struct user_regs_struct *regs, struct met *met)
-{
-	int mark = choose_mark(t->pid);
-	uint64_t but_mark = ~(1ull << (mark - 1) | 1ull << (SIGSYS - 1));
-	struct user_regs_struct behind;
-	int err = resume(t, PTRACE_SYSCALL, 0, SIGTRAP, regs, met);
-
-	if (!err)
-		err = resume(t, PTRACE_SYSCALL, 0, SIGTRAP, regs, met);
-	if (!err && ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(but_mark), &but_mark))
-		err = -errno;
-	if (!err)
-		err = resume(t, PTRACE_CONT, mark, mark, &behind, met);
-	return !err && met->refused ? -EPERM : err;
-}
-
-static void send_again(pid_t pid, uint64_t signals)
-{
-	for (int signal = 1; signals; signal++, signals >>= 1)
-		if (signals & 1)
-			syscall(SYS_tkill, pid, signal);
-}
-
-int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result)
-{
-	struct user_regs_struct old, regs;
-	uint64_t mask, but_sys = ~(1ull << (SIGSYS - 1));
-	struct met met = {0};
-	int err = t->syscall_at ? 0 : -ENOSYS;
-
-	if (err)
-		return err;
-	if (ptrace(PTRACE_GETREGS, t->pid, NULL, &old) ||
-	    ptrace(PTRACE_GETSIGMASK, t->pid, sizeof(mask), &mask))
-		return -errno;
-	regs = old;
-	regs.rip = t->syscall_at;
-	regs.rax = number;
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.r10 = args[3];
-	regs.r8 = args[4];
-	regs.r9 = args[5];
-	regs.orig_rax = -1;
-	regs.eflags &= ~(uint64_t)TRAPS_FLAG; /* of a thread that steps itself */
-	if (ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(but_sys), &but_sys) ||
-	    ptrace(PTRACE_SETREGS, t->pid, NULL, &regs))
-		err = -errno;
-	if (!err)
-		err = execute(t, &regs, &met);
-	if (err == -ESRCH)
-		return err;
-	send_again(t->pid, met.signals);
-	if (ptrace(PTRACE_SETREGS, t->pid, NULL, &old) ||
-	    ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(mask), &mask))
-		return -EIO;
-	if (!err)
-		*result = regs.rax;
-	return err;
+	return stopped < 0 ? stopped : 0;
 }
 
 /* The dynamic symbol @name of the file, if it is one that the file has, or @needed, one that it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tracee.h: a process that is stopped by ptrace, its memory, and system calls made in its name. */
+/* tracee.h: a process that is stopped by ptrace, and its memory. */
 #ifndef USER_PATCH_PROCESS_TRACEE_H
 #define USER_PATCH_PROCESS_TRACEE_H
 
@@ -7,10 +7,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { TRACEE_ROOM_BYTES = 288 };
+
 struct tracee {
 	pid_t pid;
 	int mem_fd;
-	uint64_t syscall_at; /* a system call instruction of the vDSO; 0: none */
+	/* TRACEE_ROOM_BYTES of zeroes behind code, where code may lie that is needed for a moment;
+	 * 0: none. */
+	uint64_t room;
 };
 
 /* One mapping of a process. */
@@ -32,11 +36,6 @@ void tracee_close(struct tracee *t);
 int tracee_read(const struct tracee *t, uint64_t addr, void *to, size_t bytes);
 int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t bytes);
 
-enum { TRAPS_FLAG = 0x100 }; /* of eflags: the thread steps itself */
-/* Has the stopped thread @t->pid make a system call that waits for nothing, and leaves it as it
- * was. Returns 0 and in *@result what the call did (or -errno of its own), or -errno; -EPERM: a
- * filter traps the call. */
-int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result);
 /* Whether it was started by a dynamic linker, which a static program has not. */
 bool tracee_has_linker(pid_t pid);
 /* Whether that was glibc's. */
@@ -50,7 +49,12 @@ uint64_t tracee_debug(pid_t pid);
 /* Where glibc's dynamic linker tells debuggers that what is mapped changes or has changed, and in
  * *@state where it says which; 0: it is another one, or there is none. */
 uint64_t tracee_linker_tells(pid_t pid, uint64_t *state);
-/* Waits for the thread to stop. -ESRCH: it has ended, and is still there to be waited for. */
+/* Waits for the thread to stop, and tells how as waitpid() does. That stop is not taken note of: a
+ * thread that is about to take a signal, and whose tracer is killed, takes it only then
+ * (wait_task_stopped() in kernel/exit.c). -ESRCH: it has ended, and is still there to be waited
+ * for. */
 int tracee_wait(pid_t pid, int *status);
+/* The same with @flags of waitid(): 1; 0: it has not stopped, with WNOHANG; or -errno. */
+int tracee_look(pid_t pid, int flags, int *status);
 
 #endif

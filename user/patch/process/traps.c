@@ -3,6 +3,7 @@
 #include "user/patch/process/traps.h"
 
 #include "user/patch/process/signals.h"
+#include "user/patch/process/tracee_call.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { RED_ZONE = 128, PUSHF = 0x9c, POPF = 0x9d };
+enum { RED_ZONE = 128, PUSHF = 0x9c, POPF = 0x9d, TRAPS_FLAG = 0x100 /* of eflags */ };
 static const uint64_t the_trap = 1ull << (SIGTRAP - 1);
 
 /* As the kernel has it. */

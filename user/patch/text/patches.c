@@ -95,6 +95,7 @@ int patches_write(struct patch_record *record, const struct tracee *t)
 {
 	int n = 0;
 
+	unwinders_write(record, t); /* before somebody comes where they lead */
 	for (uint32_t k = 0; k < record->n_regions; k++) {
 		const struct patch_region *r = &record->regions[k];
 		struct patch_entry *entries = record->entries;
@@ -114,7 +115,6 @@ int patches_write(struct patch_record *record, const struct tracee *t)
 		if (err)
 			return err;
 	}
-	unwinders_write(record, t);
 	return n;
 }
 

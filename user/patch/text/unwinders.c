@@ -197,9 +197,10 @@ void unwinders_write(struct patch_record *record, const struct tracee *t)
 		struct patch_word *w = &record->words[i];
 		uint64_t is;
 
-		w->written = !tracee_read(t, w->addr, &is, sizeof(is)) && is == w->was;
-		if (w->written && tracee_write(t, w->addr, &w->now, sizeof(w->now)))
-			w->written = 0;
+		/* It may be so from before: what leads to the code is to be restored. */
+		w->written = !tracee_read(t, w->addr, &is, sizeof(is)) &&
+			     (is == w->now ||
+			      (is == w->was && !tracee_write(t, w->addr, &w->now, sizeof(w->now))));
 	}
 }
 

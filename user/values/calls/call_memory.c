@@ -3,6 +3,7 @@
 #include "user/values/calls/call_memory.h"
 
 #include "user/file/maps_lines.h"
+#include "user/patch/process/tracee_call.h"
 #include "user/proc/status_number.h"
 #include "user/values/calls/call_room.h"
 #include "user/values/calls/call_stubs.h"

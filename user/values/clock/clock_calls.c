@@ -4,7 +4,7 @@
 
 #include "user/file/maps_lines.h"
 #include "user/patch/process/frames.h"
-#include "user/patch/process/tracee.h"
+#include "user/patch/process/tracee_call.h"
 #include "user/values/clock/clock_code.h"
 #include "user/values/clock/clock_image.h"
 
