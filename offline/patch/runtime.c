@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* runtime.c: see runtime.h. Runs in the traced program: it calls nothing, takes no lock, and uses
- * about 150 bytes of stack below the red zone. Signals are blocked while a ring changes its chunk,
+ * about 160 bytes of stack below the red zone. Signals are blocked while a ring changes its chunk,
  * so that a handler finds the ring as it was or as it is to be. */
 #include "offline/patch/runtime.h"
 
@@ -46,7 +46,8 @@ _Static_assert(offsetof(struct patch_shared, n_chunks) == 4 &&
 	       "as below");
 
 /* Registers: r8 the header, r9 the ring, r10 what is shared, r11 and below scratch. On the stack:
- * the set of signals that was blocked, and what to say in the end (0 lost, 1 try again, 2 rare). */
+ * the set of signals that was blocked, what to say in the end (0 lost, 1 try again, 2 rare), and
+ * under the registers the flags. */
 __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	.balign 16\n"
 	"	.globl pugmark_patch_runtime\n"
@@ -123,6 +124,12 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	ret\n"
 	"9:\n"
 	"	pop	%rax\n"
+	/* A program that steps itself does not here: its SIGTRAP would be blocked, which the
+	   kernel takes for the end of it. */
+	"	pushf\n"
+	"	pushf\n"
+	"	andq	$~0x100, (%rsp)\n"
+	"	popf\n"
 	"	push	%rax\n"
 	"	push	%rcx\n"
 	"	push	%rdx\n"
@@ -159,7 +166,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	add	%rax, %r9\n"
 	"	mov	%r9, %fs:0x278\n"
 	"1:\n"
-	"	mov	104(%rsp), %rcx\n"
+	"	mov	112(%rsp), %rcx\n"
 	"	cmpl	$0, 28(%r9)\n"
 	"	jne	10f\n"
 	/* In a child of fork what a handler interrupts may have reserved the first bytes of
@@ -178,7 +185,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	28(%r9), %eax\n"
 	"	cmp	%eax, 4(%rdx)\n"
 	"	jne	11f\n" /* the parent's, in a child of fork */
-	"	mov	96(%rsp), %esi\n"
+	"	mov	104(%rsp), %esi\n"
 	"	call	.Lpatch_fill\n"
 	"11:\n"
 	/* A handler that came before signals were blocked may have done it. */
@@ -207,7 +214,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	32(%r9), %rcx\n"
 	"	test	%rcx, %rcx\n"
 	"	jz	3f\n"
-	"	mov	104(%rsp), %rax\n"
+	"	mov	112(%rsp), %rax\n"
 	"	sub	%rcx, %rax\n"
 	"	cmp	$0x40000, %rax\n"
 	"	jb	21f\n"
@@ -331,6 +338,10 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	pop	%rax\n"
 	"	pop	%rax\n"
 	"	cmp	$1, %eax\n" /* 0: below, 1: equal, 2: above */
+	"	pushf\n"
+	"	pop	%rax\n"
+	"	andq	$0x100, 72(%rsp)\n" /* and it steps itself as before */
+	"	or	%rax, 72(%rsp)\n"
 	"	pop	%r11\n"
 	"	pop	%r10\n"
 	"	pop	%r9\n"
@@ -340,6 +351,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	pop	%rdx\n"
 	"	pop	%rcx\n"
 	"	pop	%rax\n"
+	"	popf\n"
 	"	ret\n"
 
 	/* rdx: the chunk that the address rcx lies in; 0: in none. rsi: what is shared. */
