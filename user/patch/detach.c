@@ -4,6 +4,7 @@
 #include "user/patch/detach.h"
 
 #include "offline/base/clock.h"
+#include "user/patch/process/filters.h"
 #include "user/patch/process/frames.h"
 #include "user/patch/holders.h"
 #include "user/patch/text/patches.h"
@@ -197,6 +198,22 @@ static void unmap(const struct detaching *d, bool code)
 	}
 }
 
+/* The first thread is one that no filter of its own may end the process for what it unmaps; false:
+ * there is none. Filters may have come since the process was patched. */
+static bool put_free_first(struct threads *all)
+{
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct thread t = all->at[i];
+
+		if (filters_forbid(t.tid))
+			continue;
+		all->at[i] = all->at[0];
+		all->at[0] = t;
+		return true;
+	}
+	return false;
+}
+
 /* The threads are in no trampoline any more: what leads unwinders to the code goes, the code goes,
  * and then, while the threads but one go on, what they wrote to. -EAGAIN: somebody else has come to
  * stand between the unwinders and the code. */
@@ -207,6 +224,8 @@ static int give_back(struct detaching *d)
 	if (err)
 		return err < 0 ? err : -EAGAIN;
 	err = empty_rings(d->record, &d->t);
+	if (!err && !put_free_first(&d->all))
+		err = -EPERM;
 	d->t.pid = d->all.at[0].tid;
 	if (!err)
 		unmap(d, true);
@@ -289,7 +308,7 @@ static void give_back_soon(struct detached *out)
 			      .out = out};
 	int err = islands ? -EAGAIN : -ENOMEM;
 
-	for (int i = 0; islands && err && err != -ESRCH && i < ROUNDS; i++) {
+	for (int i = 0; islands && err && err != -ESRCH && err != -EPERM && i < ROUNDS; i++) {
 		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS << i}, NULL);
 		d.last = i + 1 == ROUNDS;
 		err = surgeon_run(give_back_code, &d);

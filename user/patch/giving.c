@@ -4,6 +4,7 @@
 
 #include "offline/base/clock.h"
 #include "offline/base/write_all.h"
+#include "user/patch/process/filters.h"
 #include "user/patch/process/threads.h"
 #include "user/patch/process/tracee_call.h"
 
@@ -182,7 +183,8 @@ int giving_to_running(void *ctx)
 		err = tracee_open(&t, g->pid);
 	if (!err) {
 		t.pid = all.at[0].tid;
-		err = giving_to_stopped(&t, g);
+		g->why = "a seccomp filter of its own may forbid what it would have to do";
+		err = filters_forbid_any(g->pid) ? -EPERM : giving_to_stopped(&t, g);
 	}
 	uint64_t since_ns = all.since_ns;
 	threads_release(&all);

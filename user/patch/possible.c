@@ -3,6 +3,7 @@
 #include "user/patch/possible.h"
 
 #include "user/patch/remains.h"
+#include "user/patch/process/filters.h"
 #include "user/patch/process/threads.h"
 #include "user/patch/process/tracee.h"
 
@@ -15,8 +16,6 @@
 
 /* What /proc/PID/status says of @pid. */
 struct status {
-	int seccomp;	     /* 0: no filter; 1: strict; 2: filters */
-	int seccomp_filters; /* how many */
 	pid_t tracer;
 	bool shadow_stack;
 };
@@ -31,11 +30,7 @@ static bool read_status(pid_t pid, struct status *s)
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "Seccomp:", 8))
-			s->seccomp = atoi(line + 8);
-		else if (!strncmp(line, "Seccomp_filters:", 16))
-			s->seccomp_filters = atoi(line + 16);
-		else if (!strncmp(line, "TracerPid:", 10))
+		if (!strncmp(line, "TracerPid:", 10))
 			s->tracer = atoi(line + 10);
 		else if (!strncmp(line, "x86_Thread_features:", 20))
 			s->shadow_stack = strstr(line, "shstk") != NULL;
@@ -46,14 +41,9 @@ static bool read_status(pid_t pid, struct status *s)
 
 static const char *seccomp(pid_t pid)
 {
-	struct status its, own;
-
-	if (!read_status(pid, &its) || !read_status(getpid(), &own))
-		return "it has ended";
-	/* What it has inherited from here forbids nothing that is done here. */
-	if (its.seccomp == 1 || (its.seccomp == 2 && its.seccomp_filters != own.seccomp_filters))
-		return "a seccomp filter of its own may forbid what it would have to do";
-	return NULL;
+	return filters_forbid_any(pid)
+		       ? "a seccomp filter of its own may forbid what it would have to do"
+		       : NULL;
 }
 
 static const char *tracer(pid_t pid)

@@ -4,8 +4,8 @@
  * moved (call_threads.h), and jumps are written (call_jumps.h). */
 #include "user/values/calls/call_patches.h"
 
+#include "user/patch/process/filters.h"
 #include "user/proc/memory_sharing.h"
-#include "user/proc/status_number.h"
 #include "user/values/calls/call_code.h"
 #include "user/values/calls/call_finding.h"
 #include "user/values/calls/call_frames.h"
@@ -22,9 +22,13 @@
 enum { HWCAP2_FSGSBASE_BIT = 2 };
 
 /* A filter may know nothing of the calls that are made in the name of the process. */
-static bool is_filtered(pid_t pid)
+static bool are_filtered(const pid_t *tids, uint32_t n)
 {
-	return status_number(pid, "Seccomp") != 0;
+	bool filtered = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		filtered |= filters_has(tids[i]);
+	return filtered;
 }
 
 int call_patches_find(pid_t pid, struct call_patches **out, const char **why)
@@ -64,7 +68,7 @@ int call_patches_give(struct call_patches *p, pid_t pid, const pid_t *tids, uint
 
 	p->clocks = clocks;
 	*why = "it has a seccomp filter";
-	if (!n || is_filtered(pid))
+	if (!n || are_filtered(tids, n))
 		return -EPERM;
 	/* Its threads run while those of this one stand. */
 	*why = "another process has the same memory (vfork, or CLONE_VM)";
@@ -127,17 +131,24 @@ static int place(const struct call_patches *p, const struct tracee *t, const pid
 int call_patches_place(const struct call_patches *p, pid_t pid, const pid_t *tids, uint32_t n,
 		       const char **why)
 {
-	struct user_regs_struct *was = calloc(n, sizeof(*was));
+	struct user_regs_struct *was;
 	struct tracee t;
-	int err = was ? tracee_open(&t, pid) : -ENOMEM;
+	int err = tracee_open(&t, pid);
 
 	*why = "its memory cannot be reached";
-	if (!err) {
-		t.pid = tids[0];
+	if (err)
+		return err;
+	t.pid = tids[0];
+	was = calloc(n, sizeof(*was));
+	if (was) {
 		err = place(p, &t, tids, n, was, why);
-		tracee_close(&t);
+	} else {
+		*why = "there is no memory";
+		err = -ENOMEM;
+		call_memory_unmap(p, &t);
 	}
 	free(was);
+	tracee_close(&t);
 	return err;
 }
 
@@ -190,8 +201,7 @@ int call_patches_has(const struct call_patches *p, pid_t pid)
 }
 
 /* All that is done once it is known that the code is there. */
-static int take_out(const struct call_patches *p, const struct tracee *t, pid_t pid,
-		    const pid_t *tids, uint32_t n)
+static int take_out(const struct call_patches *p, struct tracee *t, const pid_t *tids, uint32_t n)
 {
 	/* What is left here for long reads no clocks that are gone. */
 	const uint64_t none = 0;
@@ -206,7 +216,8 @@ static int take_out(const struct call_patches *p, const struct tracee *t, pid_t 
 		err = call_threads_leave(p, t, tids, n);
 	if (!err)
 		err = call_frames_unlead(p, t);
-	if (!err && is_filtered(pid))
+	t->pid = filters_without(tids, n);
+	if (!err && !t->pid)
 		err = -EPERM;
 	return err ? err : call_memory_unmap(p, t);
 }
@@ -219,7 +230,7 @@ int call_patches_remove(const struct call_patches *p, pid_t pid, const pid_t *ti
 	if (err)
 		return err;
 	t.pid = tids[0];
-	err = is_there(p, &t) ? take_out(p, &t, pid, tids, n) : -ESRCH;
+	err = is_there(p, &t) ? take_out(p, &t, tids, n) : -ESRCH;
 	tracee_close(&t);
 	return err;
 }

@@ -3,6 +3,7 @@
 #include "user/values/clock/clock_calls.h"
 
 #include "user/file/maps_lines.h"
+#include "user/patch/process/filters.h"
 #include "user/patch/process/frames.h"
 #include "user/patch/process/tracee_call.h"
 #include "user/values/clock/clock_code.h"
@@ -113,19 +114,13 @@ static bool is_held(const struct tracee *t, const pid_t *tids, uint32_t n,
 }
 
 /* A filter may know nothing of the calls that are made in the name of the process. */
-static bool is_filtered(pid_t pid)
+static bool are_filtered(const pid_t *tids, uint32_t n)
 {
-	char path[32], line[128];
-	int mode = -1;
+	bool filtered = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return mode != 0;
+	for (uint32_t i = 0; i < n; i++)
+		filtered |= filters_has(tids[i]);
+	return filtered;
 }
 
 static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
@@ -326,7 +321,7 @@ int clock_calls_place(pid_t pid, const pid_t *tids, uint32_t n, struct clock_cal
 		return -ENOSYS;
 	if (!c.image || !n || !clock_image_own(&image))
 		return -ENOENT;
-	if (is_filtered(pid))
+	if (are_filtered(tids, n))
 		return -EPERM;
 	int err = tracee_open(&t, pid);
 	if (err)
@@ -395,7 +390,8 @@ int clock_calls_remove(const struct clock_calls *calls, pid_t pid, const pid_t *
 	err = write_functions(&t, &image, calls, false);
 	if (!err && is_held(&t, tids, n, &area, 1))
 		err = -EBUSY;
-	if (!err && is_filtered(pid))
+	t.pid = filters_without(tids, n);
+	if (!err && !t.pid)
 		err = -EPERM;
 	if (!err)
 		err = (int)call(&t, SYS_munmap, calls->area, CLOCK_BYTES, 0, 0);
