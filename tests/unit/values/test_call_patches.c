@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_call_patches.c: a process in which the code for system calls was, and which executes another
- * program since, is not written to: what lies there by now is its own. */
+ * program since, is not written to: what lies there by now is its own. Its frames have the room
+ * that they are given. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "user/patch/process/tracee.h"
+#include "user/values/calls/call_frames.h"
 #include "user/values/calls/call_patches.h"
 #include "user/values/stop/freeze.h"
 
@@ -90,11 +92,24 @@ static int set_up(void **state)
 	return 0;
 }
 
+static void its_frames_fit(void **state)
+{
+	static uint8_t code[CALL_PAGE];
+
+	(void)state;
+	memset(code, OTHER, sizeof(code));
+	assert_true(call_frames_put(code, CALL_PAGE / 2));
+	for (int i = 0; i < CALL_PAGE; i++)
+		if (i < CALL_PAGE / 2 || i >= CALL_PAGE / 2 + CALL_FRAMES_BYTES)
+			assert_int_equal(code[i], OTHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaves_what_is_not_its_own),
 		cmocka_unit_test(is_nowhere_before),
+		cmocka_unit_test(its_frames_fit),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -53,18 +53,23 @@ _Static_assert(CALL_LEAVE < 256, "as they are encoded");
 
 struct writing {
 	uint8_t *code;
-	uint32_t len, index, cie, n;
+	uint32_t len, end, index, cie, n;
+	bool full; /* there was more than fits */
 };
-
-static void put_byte(struct writing *w, uint8_t byte)
-{
-	w->code[w->len++] = byte;
-}
 
 static void put_bytes(struct writing *w, const void *bytes, size_t n)
 {
+	if (n > w->end - w->len) {
+		w->full = true;
+		return;
+	}
 	memcpy(w->code + w->len, bytes, n);
 	w->len += n;
+}
+
+static void put_byte(struct writing *w, uint8_t byte)
+{
+	put_bytes(w, &byte, 1);
 }
 
 static void put_word(struct writing *w, uint32_t word)
@@ -75,8 +80,10 @@ static void put_word(struct writing *w, uint32_t word)
 /* Fills an entry that has begun at @start, and writes how long it is. */
 static void end_entry(struct writing *w, uint32_t start)
 {
-	while ((w->len - start) % 8)
+	while (!w->full && (w->len - start) % 8)
 		put_byte(w, DW_CFA_nop);
+	if (w->full)
+		return;
 	uint32_t bytes = w->len - start - 4;
 	memcpy(w->code + start, &bytes, sizeof(bytes));
 }
@@ -104,10 +111,12 @@ static void put_frame(struct writing *w, uint32_t from, uint32_t to, const uint8
 	const uint8_t back = (uint8_t)call_code_places.stub_back;
 	const uint8_t place[] = {DW_OP_plus_uconst,  back,	 DW_OP_deref, DW_OP_const1u,
 				 CALL_SYSCALL_BYTES, DW_OP_minus};
-	const uint32_t start = w->len, row = w->index + HEAD_BYTES + w->n++ * ROW_BYTES;
+	const uint32_t start = w->len, row = w->index + HEAD_BYTES + w->n * ROW_BYTES;
 	const uint32_t indexed[2] = {from - w->index, start - w->index};
 
-	memcpy(w->code + row, indexed, sizeof(indexed));
+	w->full |= w->n++ >= FRAMES_MOST;
+	if (!w->full)
+		memcpy(w->code + row, indexed, sizeof(indexed));
 	put_word(w, 0);
 	put_word(w, w->len - w->cie);
 	put_word(w, from - w->len);
@@ -121,11 +130,13 @@ static void put_frame(struct writing *w, uint32_t from, uint32_t to, const uint8
 	end_entry(w, start);
 }
 
-void call_frames_put(uint8_t *code, uint32_t at)
+bool call_frames_put(uint8_t *code, uint32_t at)
 {
 	const struct call_zones *z = &call_code_places.zones;
-	struct writing w = {
-		.code = code, .index = at, .len = at + HEAD_BYTES + FRAMES_MOST * ROW_BYTES};
+	struct writing w = {.code = code,
+			    .index = at,
+			    .len = at + HEAD_BYTES + FRAMES_MOST * ROW_BYTES,
+			    .end = at + CALL_FRAMES_BYTES};
 	/* rt_sigreturn()'s: a word has the address of its stub. */
 	const uint8_t by_word[] = {ITS_PAGE, DW_OP_const2s, TWO(call_code_places.restore),
 				   DW_OP_plus, DW_OP_deref};
@@ -145,6 +156,7 @@ void call_frames_put(uint8_t *code, uint32_t at)
 	memcpy(code + at, head, sizeof(head));
 	const uint32_t rest[2] = {w.cie - at - sizeof(head), w.n};
 	memcpy(code + at + sizeof(head), rest, sizeof(rest));
+	return !w.full;
 }
 
 /* Whether each unwinder among the files that the process executes asks the C library. */

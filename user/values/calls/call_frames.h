@@ -14,9 +14,9 @@
 /* Finds the pointer by which the process' C library asks for frames. False: it has none, or has an
  * unwinder that does not ask by it. */
 bool call_frames_find(struct call_patches *p, const struct tracee *t);
-/* The index and what it leads to, at offset @at of @code. */
+/* The index and what it leads to, at offset @at of @code. False: they take more bytes than that. */
 enum { CALL_FRAMES_BYTES = 768 };
-void call_frames_put(uint8_t *code, uint32_t at);
+bool call_frames_put(uint8_t *code, uint32_t at);
 /* That pointer leads to the frames, or as it did. All threads are stopped. 0 or -errno; -EBUSY:
  * another one stands between. */
 int call_frames_lead(const struct call_patches *p, const struct tracee *t);

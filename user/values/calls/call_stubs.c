@@ -174,7 +174,10 @@ uint8_t *call_stubs_make(struct call_patches *p)
 	if (!code)
 		return NULL;
 	memcpy(code, call_code, len);
-	call_frames_put(code, frames);
+	if (!call_frames_put(code, frames)) {
+		free(code);
+		return NULL;
+	}
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct fast_call *fast = call_stubs_fast(&p->sites[i]);
 		struct call_kind kind =
