@@ -43,8 +43,9 @@ static int act(const struct tracee *t, uint64_t new, uint64_t old)
 	return err ? err : (int)result;
 }
 
-/* What the kernel has changed of the action is the handler. The action is written below the red
- * zone of the thread, where nobody looks while all are stopped. */
+/* Ignores SIGTRAP again: of the action the kernel has changed the handler alone. The action is
+ * passed in memory below the thread's red zone, which nobody uses while all threads are stopped;
+ * that memory is put back. */
 static int ignore(const struct tracee *t)
 {
 	struct user_regs_struct regs;
@@ -96,8 +97,8 @@ static bool has_trapped(const struct tracee *t, int status)
 	       info.si_code > 0;
 }
 
-/* A call may change what is blocked, so it is executed from where it begins to where it is over, of
- * which nothing is forced. */
+/* A system call may change what the thread blocks. So it is not stepped: the thread stops where the
+ * call begins and where it is over, and the kernel forces the signal of neither stop. */
 static int step_call(const struct tracee *t, int *status, bool *own)
 {
 	int err = go(t, PTRACE_SYSCALL, status);

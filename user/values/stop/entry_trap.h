@@ -32,8 +32,9 @@ struct entry_trap {
 /* @pid: as aux_vector_find() wants it. 0 or -errno; -ENOENT: the kernel has given it no image.
  * PTRACE_SYSCALL has it go on. */
 int entry_trap_set(pid_t pid, struct entry_trap *trap);
-/* Whether the program, which has stopped, is at its entry point: its registers, the auxiliary
- * vector and the image are then as if no trap had been set. */
+/* Whether the program, which has stopped, is at its entry point: the auxiliary vector and the image
+ * are then as if no trap had been set, and so are its registers but for rax, rcx, rdi, r11 and the
+ * flags, which say nothing there (System V ABI for x86-64, 3.4.1). */
 bool entry_trap_hit(pid_t pid, const struct entry_trap *trap);
 
 #endif
