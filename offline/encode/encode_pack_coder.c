@@ -16,10 +16,11 @@ enum {
 	WEIGHT_ONE = 1 << 16,
 	LEARNING = 6,
 	RATE_LEAST = 65536 / 160,
+	HALF = 32768,
 };
 
 struct slot {
-	uint16_t p; /* that the bit is 1, in 65536ths */
+	int16_t p; /* that the bit is 1, in 65536ths, less a half: a new slot is zeros */
 	uint16_t seen;
 };
 
@@ -53,13 +54,11 @@ int pack_coder_new(const uint8_t *in, size_t len_bytes, struct pack_coder **out)
 {
 	struct pack_coder *c = calloc(1, sizeof(*c));
 	if (c)
-		c->slots = malloc(sizeof(*c->slots) << SLOT_BITS);
+		c->slots = calloc(1u << SLOT_BITS, sizeof(*c->slots));
 	if (!c || !c->slots) {
 		pack_coder_free(c);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < 1u << SLOT_BITS; i++)
-		c->slots[i] = (struct slot){.p = 32768};
 	for (int i = 0, d = -STRETCH_MAX; i < 4096; i++) {
 		while (d < STRETCH_MAX && squash(d) < i)
 			d++;
@@ -115,8 +114,8 @@ static bool code(struct pack_coder *c, uint32_t p, bool bit)
 
 static void learn(struct pack_coder *c, struct slot *s, bool bit)
 {
-	int target = bit ? 65535 : 0;
-	s->p = (uint16_t)(s->p + (((target - s->p) * (int)c->rate[s->seen]) >> 16));
+	int target = bit ? 65535 - HALF : -HALF;
+	s->p = (int16_t)(s->p + (((target - s->p) * (int)c->rate[s->seen]) >> 16));
 	s->seen += s->seen < SEEN_MAX;
 }
 
@@ -132,7 +131,7 @@ bool pack_bit(struct pack_coder *c, const uint64_t *contexts, uint32_t n, uint32
 		h *= UINT64_C(0xd6e8feb86659fd93);
 		struct slot *s = slots[i] = &c->slots[h >> (64 - SLOT_BITS)];
 		int trust = !s->seen ? 0 : s->seen < 3 ? 1 : s->seen < 12 ? 2 : 3;
-		inputs[i] = c->stretch[s->p >> 4] * trust / 2;
+		inputs[i] = c->stretch[(s->p + HALF) >> 4] * trust / 2;
 		sum += (int64_t)inputs[i] * weights[i];
 	}
 	int64_t dot = sum / WEIGHT_ONE;
