@@ -4,7 +4,7 @@
  * was, all of the model is done behind it; but
  * - what it writes is assumed while the others are executed, as they may have seen a part of it;
  * - and stays so if what they have done changes what it writes or returns, as it has read a part
- *   before.
+ *   before. If it does not, it is as exact as it would have been before they were executed.
  * The model itself is right whatever the code has used that is not followed here (AVX-512). */
 #include "offline/replay/meet/torn.h"
 
@@ -53,12 +53,14 @@ struct written {
 	void *inner_ctx;
 };
 
+/* Of a copy of what is not all exact it is told twice: the bytes, then what they are worth. */
 static void note_written(void *ctx, uint64_t addr, uint64_t len)
 {
 	struct written *w = ctx;
-	if (w->n == RANGES)
+	bool again = w->n && w->at[w->n - 1].addr == addr && w->at[w->n - 1].len == len;
+	if (!again && w->n == RANGES)
 		w->more = true;
-	else if (len) {
+	else if (!again && len) {
 		w->at[w->n].addr = addr;
 		w->at[w->n++].len = len;
 	}
@@ -78,23 +80,32 @@ static int do_model(struct value_run *run, const char *name, struct written *w)
 	return err;
 }
 
-/* Of what the model has written, and returned. */
-static uint64_t hash_of(struct value_run *run, const struct written *w)
+/* Of what the model has written, and returned. *@quality: the worst of it. */
+static uint64_t hash_of(struct value_run *run, const struct written *w, uint8_t *quality)
 {
 	uint64_t h = capture_hash_step(0, value_machine_state(run->machine)->gpr[VALUE_RAX]);
 	for (unsigned i = 0; i < w->n; i++) {
 		h = capture_hash_step(capture_hash_step(h, w->at[i].addr), w->at[i].len);
 		for (uint64_t at = 0, part; at < w->at[i].len; at += part) {
-			uint8_t bytes[VALUE_PAGE];
+			uint8_t bytes[VALUE_PAGE], worth = VALUE_EXACT;
 			part = w->at[i].len - at < sizeof(bytes) ? w->at[i].len - at
 								 : sizeof(bytes);
-			if (value_memory_read(&run->memory, w->at[i].addr + at, bytes, part, NULL))
+			if (value_memory_read(&run->memory, w->at[i].addr + at, bytes, part,
+					      &worth))
 				return 0;
+			*quality = worth > *quality ? worth : *quality;
 			for (uint64_t k = 0; k < part; k++)
 				h = capture_hash_step(h, bytes[k]);
 		}
 	}
 	return h;
+}
+
+/* A part of what it copies may lie where it writes (memmove()), and has been doubted for that. */
+static void trust(struct value_run *run, const struct written *w)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		value_memory_set_quality(&run->memory, w->at[i].addr, w->at[i].len, VALUE_EXACT);
 }
 
 static void doubt(struct value_run *run, const struct written *w)
@@ -215,7 +226,8 @@ enum value_torn value_run_torn(struct value_run *run, const char *name)
 	}
 	value_moment_keep(run, &before);
 	int err = do_model(run, name, &w);
-	uint64_t hash = err ? 0 : hash_of(run, &w);
+	uint8_t quality = w.more ? VALUE_ASSUMED : VALUE_EXACT;
+	uint64_t hash = err ? 0 : hash_of(run, &w, &quality);
 	value_moment_go_back(run, &before);
 	if (err) {
 		value_machine_met(run->machine);
@@ -227,7 +239,10 @@ enum value_torn value_run_torn(struct value_run *run, const char *name)
 	    sp) /* once more: the first part was read before the others were first */
 		run->torn.changed |= run->torn.hash != hash;
 	else
-		run->torn = (struct torn_call){.sp = sp, .hash = hash};
+		run->torn = (struct torn_call){.sp = sp,
+					       .hash = hash,
+					       .doubt = run->memory.doubt,
+					       .exact = hash && !quality};
 	run->next++;
 	if (value_run_hides(c)) {
 		value_threads_part(run);
@@ -247,9 +262,12 @@ int value_run_model(struct value_run *run, const char *name)
 	if (!run->torn.sp || run->torn.sp != sp)
 		return import_model(name, run->machine);
 	int err = do_model(run, name, &w);
-	if (!err && (run->torn.changed || hash_of(run, &w) != run->torn.hash)) {
+	uint8_t quality = VALUE_EXACT;
+	if (!err && (run->torn.changed || hash_of(run, &w, &quality) != run->torn.hash)) {
 		doubt(run, &w);
 		value_doubt(run->machine, (uint64_t)1 << VALUE_RAX);
+	} else if (!err && run->torn.exact && run->torn.doubt == run->memory.doubt) {
+		trust(run, &w);
 	}
 	run->torn = (struct torn_call){0};
 	return err;

@@ -36,6 +36,8 @@ struct interrupted {
 /* A call that a model does, in which the task has lost the processor; sp 0: none. */
 struct torn_call {
 	uint64_t sp, hash; /* of what it would have written and returned then */
+	uint32_t doubt;	   /* of the memory, then */
+	bool exact;	   /* all that it would have written was */
 	bool changed;	   /* that was no longer so when it lost it once more */
 };
 
