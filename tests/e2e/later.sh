@@ -126,4 +126,31 @@ claim 'none came: that is said' grep -q "no module 'nosuch\*' was ever loaded" e
 claim 'none came: the program is recorded' grep -q '^complete' <("$PUGMARK" verify rec)
 "$PUGMARK" record -q -o rec --module './nosuch*' -- ./program >out 2>err
 claim 'a path that leads nowhere is an error' is $? 1
+
+# What is loaded and has ended before its plan is made is not passed over in silence.
+cat >loads.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int n_args, char **args)
+{
+	void *library = n_args > 2 ? dlopen(args[1], RTLD_NOW) : NULL;
+	usleep(atoi(args[2]));
+	return !library;
+}
+C
+library=$(ldconfig -p | awk '/libcrypto\.so\.[0-9]/ { print $NF; exit }')
+if [ -n "$library" ] && "$CC" loads.c -ldl -o loads 2>err; then
+	cp -L "$library" plugins/large.so
+	for us in 30000 150000 400000; do
+		"$PUGMARK" record -o rec --fresh --module 'large.so' -- ./loads plugins/large.so $us >out 2>err
+		claim "$us us after it was loaded: what became of it is said" \
+			grep -qE 'large.so was loaded, and is (not )?traced|was ever loaded' \
+			<("$PUGMARK" verify rec; cat err)
+	done
+else
+	skipped=$((skipped + 1))
+	echo 'skip no library that is large'
+fi
 conclude

@@ -334,12 +334,22 @@ static int plan_all_again(const struct record_modules_options *o, struct record_
 		err = plan_again(&quiet, out, m, come < out->targets.n, request, diag);
 	for (uint32_t t = come; !err && t < out->targets.n; t++) {
 		err = add_planned(&quiet, out, t, 1, NULL, diag);
-		if (err)
+		if (err && err != -ECANCELED)
 			refuse(out, t, diag);
 	}
 	for (uint32_t i = first; i < out->n; i++)
 		n_sites += out->at[i].n_sites;
 	return err ? err : n_sites ? 0 : -ENODATA;
+}
+
+/* The targets from @come on, for whose plan nobody waits any more. */
+static void add_unplanned(struct record_modules *out, uint32_t come)
+{
+	for (uint32_t t = come; t < out->targets.n; t++)
+		add_news(out, out->targets.at[t].name,
+			 "was loaded, and is not traced: the recording ended before it was planned "
+			 "(name its path with --module, or plan it beforehand: pugmark plan "
+			 "--warm)");
 }
 
 int record_modules_replan(const struct record_modules_options *o, struct record_modules *out,
@@ -361,6 +371,8 @@ int record_modules_replan(const struct record_modules_options *o, struct record_
 		err = 0;
 	}
 	*n = out->n - *first;
+	if (err == -ECANCELED)
+		add_unplanned(out, come);
 	if (err)
 		return err;
 	for (uint32_t t = come; t < out->targets.n; t++)

@@ -229,7 +229,14 @@ bool probed_now_check_files(struct probed_now *p, bool at_end)
 
 void probed_now_ended(struct probed_now *p)
 {
-	probed_now_settle(p);
+	char *news = NULL;
+
+	if (p->replanner) {
+		replanner_cancel(p->replanner);
+		replanner_finish(p->replanner, NULL, &news, NULL);
+		p->replanner = NULL;
+		voice_note_words(p->voice, news);
+	}
 	const char *name = p->asked_at_end ? NULL : changed_file(p, true);
 	if (name)
 		note_changed(p, name);
