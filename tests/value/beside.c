@@ -9,7 +9,9 @@
  * It is the first thread of PID that is stepped; its traced code is PROGRAM's, a path.
  * LOG: of each step of traced code a struct seen, loaded bytes, and the vector registers where they
  * are others than before. A step that the kernel does not report is left out: that of an
- * instruction behind a probed one that the kernel emulates.
+ * instruction behind a probed one that the kernel emulates. With --one-processor each stop is a
+ * loss of the processor that is recorded, so that none is made where a program loses it once in a
+ * while: in the kernel's clock functions and between the turns of a string instruction.
  *
  * `compare` prints one line; exit 1: something was wrong, or nothing was compared. */
 #include "offline/replay/replay.h"
@@ -22,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOADED_MAX = 64, CODES = 1 << 16, UNSEEN_MAX = 4 };
+enum { LOADED_MAX = 64, CODES = 1 << 16, UNSEEN_MAX = 4, RAN_MAX = 1 << 20 };
 
 struct loaded {
 	uint64_t addr;
@@ -34,6 +36,7 @@ struct loaded {
 struct seen {
 	struct user_regs_struct regs;
 	struct loaded loaded[2];
+	uint64_t ran;	    /* 1: more was executed since the one before than that */
 	uint64_t xsave_len; /* of the bytes that follow; 0: as before */
 };
 
@@ -103,10 +106,10 @@ static void note_loads(struct code *code, const struct stepped *p, struct seen *
 	}
 }
 
-static void note(struct code *code, struct stepped *p, FILE *log)
+static void note(struct code *code, struct stepped *p, bool ran, FILE *log)
 {
 	static uint8_t before[STEPPED_XSAVE];
-	struct seen seen = {.xsave_len = 0};
+	struct seen seen = {.ran = ran};
 	stepped_registers(p);
 	seen.regs = p->regs;
 	note_loads(code, p, &seen);
@@ -118,10 +121,41 @@ static void note(struct code *code, struct stepped *p, FILE *log)
 		stepped_die("the log");
 }
 
+/* How far a process has come. */
+struct way {
+	uint64_t ip, before; /* of the last two instructions */
+	bool ran;	     /* there is more between */
+};
+
+/* Whether @back is behind a call that was one of the last two instructions: through a stub,
+ * perhaps. */
+static bool is_behind_call(const struct way *w, uint64_t back)
+{
+	enum { CALL_MIN = 2, CALL_MAX = 7 };
+	return back - w->ip - CALL_MIN <= CALL_MAX - CALL_MIN ||
+	       back - w->before - CALL_MIN <= CALL_MAX - CALL_MIN;
+}
+
+/* To the next instruction, or over all of a call out. */
+static bool go_on(struct code *code, struct stepped *p, struct way *w)
+{
+	uint64_t ip = stepped_ip(p), back;
+	bool over = ip < code->start || ip >= code->end;
+	if (over) {
+		stepped_general(p);
+		over = stepped_read(p, p->regs.rsp, &back, sizeof(back)) && is_behind_call(w, back);
+	}
+	w->ran |= over;
+	w->before = w->ip;
+	w->ip = ip;
+	return over ? stepped_run_to(p, back) : stepped_step_unseen(p);
+}
+
 static int step(char **argv)
 {
 	pid_t pid = atoi(argv[0]);
 	uint64_t most = strtoull(argv[2], NULL, 0), n = 0;
+	struct way way = {0};
 	time_t until = time(NULL) + atoi(argv[3]);
 	struct code *code = calloc(1, sizeof(*code));
 	struct stepped *p = calloc(1, sizeof(*p));
@@ -129,12 +163,12 @@ static int step(char **argv)
 	if (!code || !p || !log || !find_code(code, pid, argv[1]))
 		stepped_die(argv[1]);
 	stepped_attach(p, pid);
-	while (n < most && time(NULL) < until && stepped_step(p)) {
-		stepped_syscall(p);
-		uint64_t ip = p->regs.rip;
+	while (n < most && time(NULL) < until && go_on(code, p, &way)) {
+		uint64_t ip = stepped_ip(p);
 		if (ip < code->start || ip >= code->end)
 			continue;
-		note(code, p, log);
+		note(code, p, way.ran, log);
+		way.ran = false;
 		n++;
 	}
 	stepped_let_go(p);
@@ -164,7 +198,8 @@ static bool forward(struct followed *f, const struct value_insn **insn)
 		followed_undefined(f, *insn);
 	enum value_replay_stop stop = value_run_forward(f->run, value_run_count(f->run) + 1, NULL);
 	if (stop == VALUE_REPLAY_GAP)
-		followed_part(f, "a gap: %.140s", value_run_gap(f->run)->text);
+		followed_part(f, "a gap before record %lu: %.120s", value_run_gap(f->run)->record,
+			      value_run_gap(f->run)->text);
 	else if (stop != VALUE_REPLAY_LIMIT)
 		followed_part(f, "the replay is over (%d)", stop);
 	return !*f->parted;
@@ -179,6 +214,13 @@ static bool is_there(const struct followed *f)
 	for (unsigned i = 0; i < 16; i++)
 		same &= inexact >> i & 1 || s->gpr[i] == stepped_gpr(&f->p, i);
 	return same;
+}
+
+/* Behind what it has called back the place may have been met before. */
+static bool is_at(const struct followed *f, bool ran)
+{
+	const struct value_state *s = value_machine_state(f->machine);
+	return s->rip == f->p.regs.rip && (!ran || s->gpr[VALUE_RSP] == f->p.regs.rsp);
 }
 
 static void compare(struct followed *f, FILE *log)
@@ -201,8 +243,8 @@ static void compare(struct followed *f, FILE *log)
 		do
 			more = next_seen(f, log, &seen);
 		while (more && string && f->p.regs.rip == insn->ip);
-		for (int i = 0; on && more && i < UNSEEN_MAX &&
-				value_machine_state(f->machine)->rip != f->p.regs.rip;
+		for (int i = 0;
+		     on && more && i < (seen.ran ? RAN_MAX : UNSEEN_MAX) && !is_at(f, seen.ran);
 		     i++, unseen++)
 			on = forward(f, &insn);
 		if (!more)

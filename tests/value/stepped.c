@@ -43,11 +43,38 @@ static bool wait_stop(struct stepped *s)
 	return true;
 }
 
+static bool go_on(struct stepped *s, int how, const char *what)
+{
+	if (ptrace(how, s->pid, 0, (long)s->pass))
+		stepped_die(what);
+	return wait_stop(s);
+}
+
 bool stepped_step(struct stepped *s)
 {
-	if (ptrace(PTRACE_SINGLESTEP, s->pid, 0, (long)s->pass))
-		stepped_die("PTRACE_SINGLESTEP");
-	return wait_stop(s);
+	return go_on(s, PTRACE_SINGLESTEP, "PTRACE_SINGLESTEP");
+}
+
+bool stepped_step_unseen(struct stepped *s)
+{
+	uint8_t bytes[2];
+	if (!stepped_read(s, stepped_ip(s), bytes, 2) || bytes[0] != 0x0f || bytes[1] != 0x05)
+		return stepped_step(s);
+	return go_on(s, PTRACE_SYSCALL, "PTRACE_SYSCALL") &&
+	       go_on(s, PTRACE_SYSCALL, "PTRACE_SYSCALL");
+}
+
+bool stepped_run_to(struct stepped *s, uint64_t addr)
+{
+	enum { FIRST_LOCAL = 1 }; /* of DR7: DR0 counts, for an instruction */
+	const size_t debug = offsetof(struct user, u_debugreg);
+	if (ptrace(PTRACE_POKEUSER, s->pid, debug, addr) ||
+	    ptrace(PTRACE_POKEUSER, s->pid, debug + 7 * sizeof(long), FIRST_LOCAL))
+		stepped_die("PTRACE_POKEUSER");
+	bool there = go_on(s, PTRACE_CONT, "PTRACE_CONT");
+	if (there)
+		ptrace(PTRACE_POKEUSER, s->pid, debug + 7 * sizeof(long), 0L);
+	return there;
 }
 
 uint64_t stepped_ip(struct stepped *s)

@@ -35,6 +35,11 @@ void stepped_let_go(struct stepped *s);
 
 /* One instruction, of a rep string instruction one turn. False: the process has ended. */
 bool stepped_step(struct stepped *s);
+/* The same, but that a system call leaves r11 as it does without a tracer: the kernel puts all
+ * flags there, also the one of stepping, which is not set meanwhile. */
+bool stepped_step_unseen(struct stepped *s);
+/* On to the instruction at @addr, or to a signal before that. */
+bool stepped_run_to(struct stepped *s, uint64_t addr);
 uint64_t stepped_ip(struct stepped *s);
 /* Whether the last step was a system call. Reads the general registers, and takes from r11, where
  * the kernel has put all flags, the one of stepping. */
