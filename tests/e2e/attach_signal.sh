@@ -3,10 +3,11 @@
 # attach_signal.sh: attaching to a process that waits, as a shell does for its children: the first that
 # is seen of it is a signal. Its trace begins in the functions that the signal finds open, has the
 # handler on top of them, and goes on where that returns to (where it is not known what comes next there,
-# the innermost function is seen when its next event comes): in modes full, casper and best, without a
-# gap; on the stack that the signal finds and on one of the handler's own, out of a callback, in code
-# of the program itself, with a handler that is not traced but calls back, and without one; and below
-# 100,000 frames. By process, by program, and by program with --cgroup and --pid-namespace.
+# the innermost function is seen when its next event comes, which may be behind a second signal): in
+# modes full, casper and best, without a gap; on the stack that the signal finds and on one of the
+# handler's own, out of a callback, in code of the program itself, with a handler that is not traced but
+# calls back, and without one; and below 100,000 frames. By process, by program, and by program with
+# --cgroup and --pid-namespace.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -39,6 +40,7 @@ attach() { # HOW WHAT OPTION...: to a program that waits, which gets a signal, a
 	./program "$how" >ready &
 	record_until_end $! $! "$what" "${@:3}"
 }
+how=
 record_until_end() { # PID CHILD WHAT OPTION...: what is to be recorded, and our child that ends with it
 	local pid=$1 child=$2 what=$3 recorder
 	started+=("$child")
@@ -51,6 +53,10 @@ record_until_end() { # PID CHILD WHAT OPTION...: what is to be recorded, and our
 	started+=("$recorder")
 	until [ -e rec/events ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done
 	sleep 0.3
+	if [[ $how = *again ]]; then
+		kill -USR1 "$pid"
+		sleep 0.3
+	fi
 	kill -USR1 "$pid"
 	wait "$child"
 	[ "$what" = process ] || kill -INT $recorder
@@ -117,6 +123,9 @@ ret begin
 ret main"
 	[default]="$waits"
 )
+expected[rounds-again]=${expected[rounds]/"$handler"/"$handler
+$handler"}
+expected[alt-rounds-again]=${expected[rounds-again]}
 expected[deep]="attach main
 attach begin
 $(yes 'attach dive' | head -n 100001)
@@ -133,11 +142,11 @@ ret main"
 expected[alt]=${expected[pause]}
 expected[alt-spin]=${expected[spin]}
 
-for how in pause alt callback foreign spin alt-spin rounds deep default; do
+for how in pause alt callback foreign spin alt-spin rounds rounds-again alt-rounds-again deep default; do
 	attach "$how" process --mode full --twin casper --twin best
 	for module in 0 1 2; do
 		steps $module >did
-		if [ "$how" = rounds ]; then # seen before the handler or behind it
+		if [[ $how = *rounds* ]]; then # seen before the handler or behind it
 			claim "$how, plan $module: it was there before" is "$(grep -c '^attach rounds' did)" 1
 			sed -i '/^attach rounds/d' did
 		fi

@@ -40,7 +40,7 @@ int lib_forks(int (*f)(int), int i)
 #else
 #define FN __attribute__((noipa))
 
-static volatile int came, twice = 2;
+static volatile int came, twice = 2, awaited = 1;
 
 FN static int leaf(int i)
 {
@@ -54,7 +54,10 @@ FN static int middle(int i)
 
 FN static void handler(int sig)
 {
-	came = middle(sig);
+	int i = middle(sig);
+
+	if (!--awaited)
+		came = i;
 }
 
 FN static int called(int i)
@@ -121,6 +124,8 @@ int main(int argc, char **argv)
 	static char stack[1 << 16];
 	struct sigaction action = {.sa_handler = strstr(how, "foreign") ? lib_handler : handler};
 	lib_called = called;
+	if (strstr(how, "again")) /* a second signal, before anything else is told of it */
+		awaited = 2;
 	if (strstr(how, "alt")) {
 		stack_t alt = {.ss_sp = stack, .ss_size = sizeof(stack)};
 		sigaltstack(&alt, NULL);

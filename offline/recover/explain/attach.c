@@ -141,6 +141,16 @@ void parser_attach_waits(struct parser *p)
 	p->attach_n = p->n;
 }
 
+void parser_attach_handler_over(struct parser *p, const struct pugmark_witness_event *e)
+{
+	if (!p->attach_waits || p->position == LOST || p->n <= p->attach_n ||
+	    stack_frames_above(p, e, pugmark_event_sp(e)) > p->attach_n ||
+	    !parser_can_end(p, p->attach_n))
+		return;
+	parser_end_frames(p, p->attach_n);
+	p->position = LOST;
+}
+
 void parser_attach_end(struct parser *p, const struct pugmark_witness_event *e)
 {
 	bool in_handler = p->n > p->attach_n, was = p->attach_in_handler;

@@ -278,6 +278,9 @@ bool parser_stopped_at(const struct parser *parser, const struct place *at, stru
 		       uint8_t *position);
 /* It is not known how: the event that the stack was unwound for comes behind the handler. */
 void parser_attach_waits(struct parser *parser);
+/* While that one waits: another signal has come, where the stack shows that the handler of the one
+ * before has ended. */
+void parser_attach_handler_over(struct parser *parser, const struct pugmark_witness_event *event);
 /* Behind each event but those that shortcuts lead to: forgets what the attach told, unless @event
  * or what runs comes before that is due. */
 void parser_attach_end(struct parser *parser, const struct pugmark_witness_event *event);

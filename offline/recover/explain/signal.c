@@ -249,6 +249,7 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 		p->foreign.sp = 0;
 	if (p->lost)
 		return; /* the handler's own entry says enough */
+	parser_attach_handler_over(p, e);
 	enum settled settled = UNSETTLED;
 	bool told = is_told(p);
 	uint32_t n = p->n, n_told = p->n_out;
