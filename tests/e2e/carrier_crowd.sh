@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # carrier_crowd.sh: with --on-full wait nothing waits for ever and nothing is lost: with sixty threads
-# that all have recorded and then wait for one another, where two chunks are all the room there is, and
-# behind children that have ended with theirs in hand. The trace is that by probes. What children that
-# have ended held comes back: hundreds of them take no more memory than some. Without it events are lost where there is
-# no room, and what would have helped is said.
+# that all have recorded and then wait for one another, where two chunks are all the room there is,
+# behind children that have ended with theirs in hand, and while the recorder is stopped for more than
+# a second. The trace is that by probes. What children that have ended held comes back: hundreds of them
+# take no more memory than some. Without it events are lost where there is no room, and what would have
+# helped is said.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -78,34 +79,57 @@ children=400
 claim 'of hundreds of children, all is recorded' eval '"$PUGMARK" verify rec | grep -q "^complete"'
 mib=$(sed -nE 's/.*: ([0-9.]+) MiB of memory .*/\1/p' err)
 claim 'and the memory of those that ended is used again' awk -v m="${mib:-999}" 'BEGIN { exit !(m < 60) }'
-# A recorder that is stopped takes nothing, and the program does not wait for it.
+# A recorder that is stopped takes nothing, and the program waits for it or does not.
 cat >busy.c <<'C'
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
+enum { N = 8 };
 static volatile int n;
 __attribute__((noinline)) static void call(int i) { n += i; }
+static void *thread(void *a)
+{
+	for (int i = 0; i < 400000; i++)
+		call(i);
+	return a;
+}
 int main(void)
 {
+	pthread_t threads[N];
 	char c;
 	if (write(1, "ready\n", 6) != 6 || read(0, &c, 1) != 1)
 		return 1;
-	for (int i = 0; i < 3000000; i++)
-		call(i);
+	for (int i = 0; i < N; i++)
+		pthread_create(&threads[i], NULL, thread, NULL);
+	for (int i = 0; i < N; i++)
+		pthread_join(threads[i], NULL);
 	return creat("done", 0600) < 0;
 }
 C
-"${CC:-cc}" -O1 -o busy busy.c || exit 1
+"${CC:-cc}" -O1 -pthread -o busy busy.c || exit 1
 mkfifo go
-"$PUGMARK" record -o full --mode full --carrier patch --lane-memory 0.5 -- ./busy <go >printed 2>err &
-recorder=$!
-started+=("$recorder")
-exec 7>go
-await grep -q ready printed
-kill -STOP "$recorder"
-echo >&7
-await test -e done
-kill -CONT "$recorder"
-wait "$recorder"
+stopped_while() { # WAIT|LOSE COMMAND...: how long
+	local on_full=$1
+	shift
+	: >printed
+	rm -rf full done
+	"$PUGMARK" record -o full --mode full --carrier patch --lane-memory 0.5 --on-full "$on_full" -- ./busy \
+		<go >printed 2>err &
+	recorder=$!
+	started+=("$recorder")
+	exec 7>go
+	await grep -q ready printed
+	kill -STOP "$recorder"
+	echo >&7
+	"$@"
+	kill -CONT "$recorder"
+	wait "$recorder"
+	exec 7>&-
+}
+stopped_while wait sleep 1.2
+claim 'they wait for a recorder that is stopped for more than a second' \
+	eval '"$PUGMARK" verify full | grep -q "^complete"'
+stopped_while lose await test -e done
 claim 'where there was no room and nobody waited that is lost, and said' grep -q 'events were lost' err
 claim 'with what helps: room for what is written, not the ring alone' grep -q 'larger --lane-memory' err
 conclude

@@ -235,10 +235,16 @@ static void make_room(const struct lanes *l, struct source *a, uint32_t held, ui
 		__atomic_store_n(&shared->n_chunks, want, __ATOMIC_RELEASE);
 		idle++;
 	}
-	bool comes = idle && now_ns - l->room_ns < NO_ROOM_NS;
+	bool comes = idle && (!l->no_room || now_ns - l->room_ns < NO_ROOM_NS);
 	__atomic_store_n(&shared->waits, a->waits && comes, __ATOMIC_RELAXED);
 	if (idle)
 		__atomic_store_n(&shared->full, 0, __ATOMIC_RELAXED);
+}
+
+/* Or threads that wait do so no more. Of what was written in seconds a pass may take seconds. */
+static void say_alive(const struct source *a)
+{
+	__atomic_add_fetch(&shared_of(a)->alive, 1, __ATOMIC_RELAXED);
 }
 
 static uint32_t pass(struct lanes *l)
@@ -246,15 +252,19 @@ static uint32_t pass(struct lanes *l)
 	uint32_t taken = 0;
 	bool had_no_room = l->no_room;
 
+	if (!had_no_room)
+		l->room_ns = clock_now_ns();
 	l->no_room = false;
-
 	for (uint32_t k = 0; k < __atomic_load_n(&l->n_areas, __ATOMIC_ACQUIRE); k++) {
 		struct source *a = &l->areas[k];
 		uint32_t held = 0;
 
-		__atomic_add_fetch(&shared_of(a)->alive, 1, __ATOMIC_RELAXED);
+		say_alive(a);
 		for (uint32_t i = 0; i < a->n_chunks; i++) {
-			taken += take_out(l, a, i);
+			if (take_out(l, a, i)) {
+				say_alive(a);
+				taken++;
+			}
 			held += *(uint32_t *)chunk_of(a, i) == PATCH_TAKEN;
 		}
 		make_room(l, a, held, a->n_chunks - held);
@@ -264,8 +274,6 @@ static uint32_t pass(struct lanes *l)
 		idle_thread_hurry(l->idle);
 	else if (had_no_room)
 		idle_thread_may_rest(l->idle);
-	if (!l->no_room)
-		l->room_ns = clock_now_ns();
 	return taken;
 }
 

@@ -82,7 +82,7 @@ struct lanes {
 	int fd;
 	struct disk_room room;
 	bool no_room;	  /* there is none: what was stored has to be read first */
-	uint64_t room_ns; /* when there was some */
+	uint64_t room_ns; /* when the last pass began before which there was some */
 	uint64_t off_file;
 	VEC(struct reference) references; /* under the lock */
 	struct lanes_writer *writer;
