@@ -84,7 +84,7 @@ static int operate(void *ctx)
 		err = threads_stop(&all, a->pid);
 	}
 	if (!err) /* a moment takes most threads out of the midst of a patch */
-		err = threads_come_out(&all, a->pid, is_midst, a);
+		err = threads_come_out(&all, &t, a->pid, is_midst, a);
 	if (!err) {
 		out->why = "what it has mapped cannot be read";
 		a->n_maps = tracee_ranges(a->pid, &a->maps);

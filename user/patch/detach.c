@@ -287,7 +287,7 @@ static int give_back_code(void *ctx)
 	int err = stop(d);
 
 	if (!err && d->last)
-		err = threads_come_out(&d->all, d->pid, is_in_code, d);
+		err = threads_come_out(&d->all, &d->t, d->pid, is_in_code, d);
 	if (!err)
 		err = read_maps(d, true);
 	if (!err)

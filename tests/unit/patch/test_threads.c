@@ -81,7 +81,10 @@ static void test_no_signal_is_lost(void **state)
 	assert_int_equal(sigqueue(pid, SIGUSR1, (union sigval){.sival_int = 4711}), 0);
 	assert_int_equal(kill(pid, SIGUSR2), 0);
 	assert_int_equal(kill(pid, SIGRTMAX), 0);
-	assert_int_equal(threads_come_out(&all, pid, anywhere, NULL), 0);
+	struct tracee t;
+	assert_int_equal(tracee_open(&t, pid), 0);
+	assert_int_equal(threads_come_out(&all, &t, pid, anywhere, NULL), 0);
+	tracee_close(&t);
 	threads_release(&all);
 	for (int i = 0; i < 5000 && !(seen->first && seen->second && seen->last); i++)
 		usleep(1000);

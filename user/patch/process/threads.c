@@ -3,6 +3,7 @@
 #include "user/patch/process/threads.h"
 
 #include "offline/base/clock.h"
+#include "user/patch/process/frames.h"
 #include "user/patch/process/signals.h"
 #include "user/patch/process/tracee.h"
 
@@ -25,7 +26,7 @@
 /* Two seconds: a fork on a busy machine is done by then. */
 enum { LOOKS = 400, LOOK_NS = 5000000 };
 enum { ROUNDS_MAX = 64, NICE_AHEAD = -20 };
-enum { MOMENTS = 32, MOMENT_NS = 50000, MOMENTS_ALIKE = 8 };
+enum { MOMENTS = 32, MOMENT_NS = 50000, MOMENTS_MORE = 100 };
 
 static bool is_known(const struct threads *all, pid_t tid)
 {
@@ -224,42 +225,114 @@ static bool waits(const struct user_regs_struct *regs)
 						(result == -EINTR && ends_by_stop(regs->orig_rax)));
 }
 
-/* Whether it may go on for a moment: there it would lose a signal that it is about to take, and
- * never come to the end of a call that it waits in. */
-static bool may_run(const struct thread *t, bool (*in)(void *ctx, uint64_t ip), void *ctx)
+/* Where threads are not to be. */
+struct place {
+	const struct tracee *t;
+	bool (*in)(void *ctx, uint64_t ip);
+	void *ctx;
+	bool leads_back; /* found by frames_each() */
+};
+
+static void look_back(void *ctx, uint64_t ip)
+{
+	struct place *p = ctx;
+
+	p->leads_back |= p->in(p->ctx, ip);
+}
+
+/* Whether it is to go on for a moment, and may: it would never come to the end of a call that it
+ * waits in. Where it has taken a signal since, the frame may lead back. */
+static bool may_run(const struct thread *t, struct place *p)
 {
 	struct user_regs_struct regs;
 
-	return !t->signal && !ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) && !waits(&regs) &&
-	       in(ctx, regs.rip);
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) || waits(&regs))
+		return false;
+	p->leads_back = p->in(p->ctx, regs.rip);
+	if (t->took)
+		frames_each(p->t, NULL, 0, regs.rsp, look_back, p);
+	return p->leads_back;
 }
 
-/* Has those go on that may; returns how many. */
-static uint32_t let_run(struct threads *all, bool (*in)(void *ctx, uint64_t ip), void *ctx)
+/* How often the thread has come to a processor; 0: that is not known. */
+static uint64_t arrivals_of(pid_t tid)
+{
+	unsigned long long n = 0;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%*u %*u %llu", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Has those go on that may, with what signals they are about to take: one would come to the first
+ * that runs. Returns how many. */
+static uint32_t let_run(struct threads *all, struct place *p)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < all->n; i++) {
 		struct thread *t = &all->at[i];
 
-		if (!may_run(t, in, ctx))
+		if (!may_run(t, p))
 			continue;
-		setpriority(PRIO_PROCESS, t->tid, NICE_AHEAD); /* or it may not run in a moment */
-		t->runs = !ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+		setpriority(PRIO_PROCESS, t->tid, NICE_AHEAD);
+		t->arrivals = arrivals_of(t->tid);
+		t->runs = !ptrace(PTRACE_CONT, t->tid, NULL, (void *)(long)t->signal);
+		t->took |= t->signal;
+		t->signal = 0;
 		n += t->runs;
 	}
 	return n;
 }
 
+/* A moment, from when all those that go on have come to a processor; but not for ever. */
+static void wait_a_moment(const struct threads *all)
+{
+	const struct timespec moment = {.tv_nsec = MOMENT_NS};
+
+	for (uint32_t i = 0, k = 0; i < all->n && k < MOMENTS_MORE;) {
+		const struct thread *t = &all->at[i];
+
+		if (!t->runs || !t->arrivals || arrivals_of(t->tid) != t->arrivals) {
+			i++;
+		} else {
+			nanosleep(&moment, NULL);
+			k++;
+		}
+	}
+	nanosleep(&moment, NULL);
+}
+
+/* Asks those that still run: one that has stopped, for a signal, would stop once more. */
+static void stop_again(struct threads *all)
+{
+	int status;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct thread *t = &all->at[i];
+
+		if (t->runs && tracee_look(t->tid, WNOHANG, &status) > 0)
+			has_stopped(t, status);
+		else if (t->runs)
+			ask(t);
+	}
+}
+
 /* A step would be shorter. But where its tracer is killed amid steps a thread is left with the trap
  * flag, and dies of it. */
-int threads_come_out(struct threads *all, pid_t pid, bool (*in)(void *ctx, uint64_t ip), void *ctx)
+int threads_come_out(struct threads *all, const struct tracee *t, pid_t pid,
+		     bool (*in)(void *ctx, uint64_t ip), void *ctx)
 {
-	for (int k = 0; k < MOMENTS && let_run(all, in, ctx); k++) {
-		nanosleep(&(struct timespec){.tv_nsec = MOMENT_NS << k / MOMENTS_ALIKE}, NULL);
-		for (uint32_t i = 0; i < all->n; i++)
-			if (all->at[i].runs)
-				ask(&all->at[i]);
+	struct place place = {.t = t, .in = in, .ctx = ctx};
+
+	for (int k = 0; k < MOMENTS && let_run(all, &place); k++) {
+		wait_a_moment(all);
+		stop_again(all);
 		int err = wait_for(all, 0);
 		if (!err)
 			err = threads_stop(all, pid); /* what they have started meanwhile */

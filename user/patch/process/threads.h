@@ -17,8 +17,10 @@ struct thread {
 	pid_t tid;
 	int signal; /* that it was about to take; 0: none */
 	int nice;
-	bool runs;	/* it has not stopped yet */
-	siginfo_t info; /* of `signal` */
+	bool runs;	   /* it has not stopped yet */
+	bool took;	   /* a signal, since all have stopped: its handler may run */
+	uint64_t arrivals; /* on processors, before it was let go on for a moment */
+	siginfo_t info;	   /* of `signal` */
 };
 
 struct threads {
@@ -35,9 +37,10 @@ bool threads_stuck(pid_t pid);
  * process ends, which is to be soon. In every case threads_release() is to follow. */
 int threads_stop(struct threads *all, pid_t pid);
 /* Those that stand where @in says go on for moments, until none does, or no more moments help: as
- * with one that waits in a call, or is about to take a signal. What they have started meanwhile is
- * stopped as well. 0 or as threads_stop(). */
-int threads_come_out(struct threads *all, pid_t pid, bool (*in)(void *ctx, uint64_t ip), void *ctx);
+ * with one that waits in a call. They take their signals; @t: their memory. What they have started
+ * meanwhile is stopped as well. 0 or as threads_stop(). */
+int threads_come_out(struct threads *all, const struct tracee *t, pid_t pid,
+		     bool (*in)(void *ctx, uint64_t ip), void *ctx);
 /* All but the first go on, as below. */
 void threads_release_others(struct threads *all);
 /* They go on, untraced, with what signals they were about to take. */
