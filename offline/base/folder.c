@@ -215,6 +215,51 @@ int folder_create(int fd, const char *name, struct folder_owner owner)
 	return err ? err : file;
 }
 
+int folder_create_new(int fd, const char *prefix, struct folder_owner owner,
+		      char name[FOLDER_NAME_MAX])
+{
+	int file = -EEXIST;
+	for (int i = 0; i < NEW_TRIES && file == -EEXIST; i++) {
+		int err = new_name(prefix, name);
+		file = err ? err : folder_create(fd, name, owner);
+	}
+	return file;
+}
+
+bool folder_has(int fd, const char *name)
+{
+	struct stat st;
+	return !fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW);
+}
+
+int folder_name_new(int fd, const char *from, const char *to)
+{
+	if (!renameat2(fd, from, fd, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* A file system that cannot say whether a name is taken while it gives it. */
+	if (folder_has(fd, to))
+		return -EEXIST;
+	return renameat(fd, from, fd, to) ? -errno : 0;
+}
+
+void folder_remove(int fd, const char *name)
+{
+	if (!unlinkat(fd, name, 0))
+		return;
+	int inner = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = inner < 0 ? NULL : fdopendir(inner);
+	struct dirent *entry;
+	while (dir && (entry = readdir(dir)))
+		unlinkat(inner, entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	else if (inner >= 0)
+		close(inner);
+	unlinkat(fd, name, AT_REMOVEDIR);
+}
+
 static int write_bytes(int file, const uint8_t *at, size_t len, bool sync)
 {
 	int err = write_all(file, at, len);
@@ -233,13 +278,9 @@ static int write_as(int fd, const char *name, const void *bytes, size_t len,
 		    struct folder_owner owner, const struct finish *finish)
 {
 	char prefix[FOLDER_NAME_MAX], temp[FOLDER_NAME_MAX];
-	int file = -EEXIST;
 	if (snprintf(prefix, sizeof(prefix), "%s" NEW_MARK, name) >= (int)sizeof(prefix))
 		return -ENAMETOOLONG;
-	for (int i = 0; i < NEW_TRIES && file == -EEXIST; i++) {
-		int err = new_name(prefix, temp);
-		file = err ? err : folder_create(fd, temp, owner);
-	}
+	int file = folder_create_new(fd, prefix, owner, temp);
 	if (file < 0)
 		return file;
 	int err = write_bytes(file, bytes, len, finish->sync);

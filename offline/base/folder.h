@@ -40,6 +40,16 @@ bool folder_is_ours(int fd, struct folder_owner owner);
 /* Makes the file @name, which must not be there, mode 0600 whatever the umask. Returns a descriptor
  * to write to, or -errno. */
 int folder_create(int fd, const char *name, struct folder_owner owner);
+/* The same with a name that nobody can know before, as folder_make_new(). */
+int folder_create_new(int fd, const char *prefix, struct folder_owner owner,
+		      char name[FOLDER_NAME_MAX]);
+/* Whether anything has the name, a link too. */
+bool folder_has(int fd, const char *name);
+/* Gives what is called @from the name @to, which nothing must have. 0 or -errno: -EEXIST. */
+int folder_name_new(int fd, const char *from, const char *to);
+/* Removes the file @name, or the folder with the files in it; others it has stay, and so does it
+ * then. */
+void folder_remove(int fd, const char *name);
 /* Makes @name a file of these bytes, written under a name that nobody can know before and renamed;
  * @sync: only when they are on the disk. Returns 0 or -errno; a file that was there is then as it
  * was. */

@@ -206,6 +206,30 @@ truncate -s -100 cut/events
 run 3 export --format folded -o - cut
 claim 'what is not whole is said to be' grep -q '^pugmark: cut: what is written of it has gaps, or it is not whole' err
 fails 1 'is there already' export --format chrome -o whole.json known
+
+# What fails is not there afterwards, and does not stand in the way of the next try.
+too_large() { # ARGUMENT...: no file may have more than 1 kB
+	(
+		trap '' XFSZ
+		ulimit -f 1
+		exec "$PUGMARK" export "$@" 2>err
+	)
+}
+for format in chrome sqlite ctf parquet; do
+	mkdir "failed.$format"
+	status=0
+	too_large --format "$format" -o "failed.$format/x" known || status=$?
+	claim "$format: what cannot be written fails" is $status 1
+	claim "$format: nothing is left of it" is "$(ls -A "failed.$format")" ''
+	run 0 export --format "$format" -o "failed.$format/x" known
+	claim "$format: the next try is all that is there" is "$(ls -A "failed.$format")" x
+done
+mkdir failed.parts
+status=0
+: >failed.parts/x.002.json
+"$PUGMARK" export --format chrome --split 2k -o failed.parts/x.json known 2>err || status=$?
+claim 'parts: one that is there already ends it' is "$status $(grep -c 'x.002.json: is there already' err)" '1 1'
+claim 'parts: those before are not left, and that one is' is "$(ls -A failed.parts)" x.002.json
 run 2 export --format nonesuch -o x known
 claim 'an unknown format is named' grep -q "no format 'nonesuch'" err
 run 2 export --format sqlite -o - known

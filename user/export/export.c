@@ -4,6 +4,7 @@
 #include "user/export/export.h"
 
 #include "user/export/call_tree.h"
+#include "user/export/output.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,64 +35,13 @@ static uint64_t draw(struct export *x, struct export_time time)
 
 /* ---- parts ---- */
 
-/* The part's path: the output's, with the part's number before its last suffix. */
-static void name_part(struct export *x)
-{
-	if (!x->split_bytes && !x->split_ns) {
-		snprintf(x->path, sizeof(x->path), "%s", x->output);
-		return;
-	}
-	const char *slash = strrchr(x->output, '/'), *base = slash ? slash + 1 : x->output;
-	const char *dot = strrchr(base, '.');
-	size_t stem = dot && dot > base ? (size_t)(dot - x->output) : strlen(x->output);
-	snprintf(x->path, sizeof(x->path), "%.*s.%03u%s", (int)stem, x->output, x->part,
-		 x->output + stem);
-}
-
-/* Fails as @err says of making the part's file or folder. */
-static int cannot_create(struct export *x, int err)
-{
-	errno = -err;
-	export_fail(x, err,
-		    err == -EEXIST  ? "is there already (remove it, or choose another with -o)"
-		    : err == -EPERM ? "cannot be created: a link on the way belongs to another user"
-				    : "cannot be created: %m");
-	return err;
-}
-
-/* The folder that the part is to be in, and its name there. */
-static int open_parent(struct export *x, char name[FOLDER_NAME_MAX])
-{
-	int fd = folder_parent(x->path, FOLDER_OWN, name);
-	return fd < 0 ? cannot_create(x, fd == -EINVAL ? -EEXIST : fd) : fd;
-}
-
-int export_create(struct export *x)
-{
-	char name[FOLDER_NAME_MAX];
-	int parent = open_parent(x, name);
-	if (parent < 0)
-		return parent;
-	int fd = folder_create(parent, name, FOLDER_OWN);
-	close(parent);
-	return fd < 0 ? cannot_create(x, fd) : fd;
-}
-
-int export_create_folder(struct export *x)
-{
-	char name[FOLDER_NAME_MAX];
-	int parent = open_parent(x, name);
-	if (parent < 0)
-		return parent;
-	int fd = folder_make(parent, name, FOLDER_OWN);
-	close(parent);
-	return fd < 0 ? cannot_create(x, fd) : fd;
-}
-
 static void part_begin(struct export *x)
 {
+	export_output_keep(x);
+	if (x->err)
+		return;
 	x->part++;
-	name_part(x);
+	export_output_name(x, x->part);
 	memset(x->state, 0, x->format->state_bytes);
 	if (!x->format->makes_path) {
 		int fd = strcmp(x->output, "-") ? export_create(x) : STDOUT_FILENO;
@@ -454,7 +404,12 @@ int export_run(struct export *x, struct pugmark_diag *diag)
 	int err = x->split_ns ? run_spans(x, &walking) : replay_show(r, &walking);
 	if (!x->err && err)
 		*diag = walking;
-	return x->err ? x->err : err;
+	if (!err)
+		export_output_keep(x);
+	err = x->err ? x->err : err;
+	if (err)
+		export_output_remove(x);
+	return err;
 }
 
 void export_deinit(struct export *x)

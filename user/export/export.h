@@ -85,8 +85,8 @@ struct export;
 struct export_format {
 	const char *name, *suffix, *brief;
 	size_t state_bytes; /* of x->state, which is cleared for each part */
-	bool makes_path;    /* it creates x->path itself (a database, a folder), and not through
-			       x->out */
+	bool makes_path;    /* it calls export_create() or export_create_folder(), and writes not
+			       through    x->out */
 	bool apart;	    /* each event of a thread is drawn at a time of its own */
 	bool weighs;	    /* what a stack weighs may be chosen: --weight */
 	bool adds_up;	    /* x->contexts is there at its end: what it counts by call stack */
@@ -108,6 +108,13 @@ struct export_format {
 
 struct export_contexts;
 
+/* A part that has not got its own name yet (output.h). */
+struct export_made {
+	bool any;
+	int parent; /* descriptor of the folder that it is in */
+	char name[FOLDER_NAME_MAX], temp[FOLDER_NAME_MAX]; /* in it: its own, and what it has */
+};
+
 struct export
 {
 	struct replay replay; /* first: the walk, its filters and its view */
@@ -115,6 +122,8 @@ struct export
 	struct pugmark_diag *diag; /* what failed */
 	const char *output;	   /* -o */
 	char path[4096];	   /* of this part */
+	struct export_made made;   /* this part, until it is whole */
+	uint32_t kept;		   /* parts up to this one have their own names */
 	FILE *file;		   /* of this part, unless the format makes its path itself */
 	void *state;		   /* the format's */
 	const void *about;	   /* of one format alone (see user/page/page.h); else NULL */
@@ -148,11 +157,14 @@ void export_deinit(struct export *x);
 /* Notes that the export failed with @err (-errno); only the first failure counts. */
 void export_fail(struct export *x, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Make x->path, which must not be there, a file or a folder that this user alone may read, as the
- * recording is; no link of another user is followed. Return a descriptor to write to, or to make
- * files in, or -errno after export_fail(). */
+/* Make what x->path, which must not be there, is to be: a file or a folder that this user alone may
+ * read, as the recording is; no link of another user is followed. It has that name once the part is
+ * whole. Return a descriptor to write to, or to make files in, or -errno after export_fail(). */
 int export_create(struct export *x);
 int export_create_folder(struct export *x);
+enum { EXPORT_MADE_PATH_BYTES = FOLDER_NAME_MAX + 32 };
+/* A path by which this process can open what export_create() has made. */
+void export_made_path(const struct export *x, char out[EXPORT_MADE_PATH_BYTES]);
 /* The frame of a call; EXPORT_NO_FRAME and export_fail() where memory is out. */
 uint32_t export_frame_of(struct export *x, const struct call *call);
 /* The same of code that was made at run time: what made_code_number() says. */

@@ -129,10 +129,12 @@ static bool is_opened(int fd)
 static void begin(struct export *x)
 {
 	struct sqlite_out *s = x->state;
+	char path[EXPORT_MADE_PATH_BYTES];
 	int fd = export_create(x);
 	if (fd < 0)
 		return;
-	if (sqlite3_open_v2(x->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+	export_made_path(x, path);
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
 	    SQLITE_OK)
 		fail(x);
 	else if (!is_opened(fd))
