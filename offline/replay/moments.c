@@ -14,7 +14,7 @@
 #include "offline/replay/records/waking.h"
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/snapshots.h"
-#include "offline/replay/threads/neighbours.h"
+#include "offline/replay/threads/awake.h"
 #include "offline/replay/threads/threads.h"
 
 /* The first piece that is not over before the moment @from. */

@@ -39,8 +39,8 @@ static bool add_span(struct span **list, size_t *n, struct span span)
 }
 
 /* The first moment at which two are awake, which nobody has if --one-processor was asked for: then
- * losses of the processor are told. False: memory is out. */
-static bool find_clear(struct value_threads *t)
+ * losses of the processor are told, and threads part there. False: memory is out. */
+static bool find_crowded(struct value_threads *t)
 {
 	struct span *list = NULL;
 	size_t n = 0;
@@ -61,14 +61,16 @@ static bool find_clear(struct value_threads *t)
 	if (n)
 		qsort(list, n, sizeof(*list), by_from);
 	uint64_t to = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (i && list[i].from < to) {
-			t->at[0]->crowded_from = told ? 0 : list[i].from;
-			t->clear = t->clear < list[i].from ? t->clear : list[i].from;
-			break;
-		}
+	t->crowded = UINT64_MAX;
+	for (size_t i = 0; i < n && t->crowded == UINT64_MAX; i++) {
+		if (i && list[i].from < to)
+			t->crowded = list[i].from;
 		to = list[i].to > to ? list[i].to : to;
 	}
+	if (t->crowded != UINT64_MAX && !told)
+		t->at[0]->crowded_from = t->crowded;
+	if (told && t->crowded < t->clear)
+		t->clear = t->crowded;
 	free(list);
 	return fine;
 }
@@ -150,7 +152,7 @@ static int wait_for_birth(struct value_threads *t)
 {
 	while (t->at[0]->unborn) {
 		struct value_run *next = value_threads_next(t, 1, UINT64_MAX);
-		if (!next || next->unborn || value_threads_end_of_piece(next) > t->clear)
+		if (!next || !value_threads_may_go_on(t, next))
 			return -ENODATA;
 		int stop = value_threads_step(t, next);
 		if (stop != VALUE_REPLAY_LIMIT)
@@ -170,7 +172,7 @@ int value_threads_new(struct value_run *run, uint32_t task)
 	int err = t ? make_others(t, run, self) : -ENOMEM;
 	if (!err) {
 		clear_of_outer(t, run->replay, self->pid);
-		err = find_clear(t) ? 0 : -ENOMEM;
+		err = find_crowded(t) ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; !err && i < t->n; i++)
 		err = begin(t, t->at[i]);

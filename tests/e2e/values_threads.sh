@@ -160,6 +160,69 @@ claim 'and verify says it of what was not executed' \
 	grep -qE "a system call (whose|that is not).*$cause" <("$PUGMARK" verify crowded)
 "$PUGMARK" record -q --level values --one-processor -o alone -- ./crowd 2>>err
 claim 'what was recorded so is not told of it' is "$("$PUGMARK" verify alone | grep -cE "$cause")" 0
+# Two threads that are awake at once for a moment at each turn, and race. Each waits for what the other one
+# has written: so it is followed only where that one is executed as well.
+cat >helper.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "note.h"
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
+static volatile int job, done, race;
+static volatile long sum;
+static void *work(void *arg)
+{
+	for (int i = 1; i <= 8; i++) {
+		pthread_mutex_lock(&lock);
+		while (job < i)
+			pthread_cond_wait(&asked, &lock);
+		pthread_mutex_unlock(&lock);
+		for (int k = 0; k < 1000; k++)
+			race++;
+		usleep(20000); /* until the other one sleeps */
+		long mine = i;
+		for (int k = 0; k < 1000; k++)
+			mine = mine * 31 + k;
+		sum += mine;
+		note(2, mine);
+		done = i;
+	}
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, work, NULL);
+	for (int i = 1; i <= 8; i++) {
+		usleep(20000);
+		pthread_mutex_lock(&lock);
+		job = i;
+		pthread_mutex_unlock(&lock);
+		pthread_cond_signal(&asked);
+		for (int k = 0; k < 1000; k++)
+			race++;
+		while (done < i)
+			usleep(100000);
+		note(1, sum);
+		note(3, race);
+	}
+	pthread_join(t, NULL);
+	note(4, race);
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -pthread -o helper helper.c
+"$PUGMARK" record -q --level values -o helped -- ./helper >printed 2>>err
+"$PUGMARK" values helped >got
+claim 'threads that are awake at once now and then are followed to their ends' \
+	is "$(grep -c 'up to its end' got)" 2
+"$PUGMARK" values helped note >noted
+sed -nE 's/^[12] [0-9]+ (note\([^)]*\)).*/\1/p' noted | tr -d '~' | grep 'kind=[12]' | sort >shown
+claim 'what one of them makes of what the other has written is shown' \
+	is "$(grep 'kind=[12]' printed | sort | comm -3 - shown | wc -l)" 0
+claim 'and marked where the order of two is not known' \
+	is "$(sed -nE 's/^[12] [0-9]+ (note\([^)]*\)).*/\1/p' noted | grep 'kind=[34]' | grep -vc '~')" 0
 # A thread whose own code is all in a library, of which nothing is counted, makes another one, while main is
 # awake: the new one begins where it was made, and not where its maker did.
 cat >chain_library.c <<'C'

@@ -4,7 +4,6 @@
 
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/suppose.h"
-#include "offline/replay/run/together.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 /* By the record that would have been next. */
 static bool is_crowded(const struct value_run *run)
 {
-	return run->crowded_from && !value_threads_together(run) &&
+	return run->crowded_from &&
 	       (run->next >= run->records->n ||
 		kept_records_at(run->records, run->next)->order > run->crowded_from);
 }

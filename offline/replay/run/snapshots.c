@@ -89,6 +89,7 @@ static bool keep_others(struct value_run *run, struct run_snapshot *s)
 		return true;
 	s->others = calloc(t->n, sizeof(*s->others));
 	s->executed = t->executed;
+	s->spent = t->spent;
 	for (size_t i = 1; s->others && i < t->n; i++) {
 		if (!value_run_take(t->at[i], &s->others[s->n_others]))
 			return false;
@@ -204,6 +205,7 @@ static bool put_others(struct value_run *run, const struct run_snapshot *s)
 		return true;
 	t->apart = !s->others;
 	t->executed = s->executed;
+	t->spent = s->spent;
 	run->maps = ++t->maps;
 	for (size_t i = 0; i < s->n_others; i++) {
 		fine &= value_run_put(t->at[i + 1], &s->others[i]);

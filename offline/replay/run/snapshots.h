@@ -31,6 +31,7 @@ struct run_snapshot {
 	struct torn_call torn;
 	int ended;	   /* of the other threads */
 	uint64_t executed; /* what they did, up to there in the order */
+	uint64_t spent;	   /* value_threads.spent */
 };
 
 /* Takes one; one more, of those that are given up soon; goes to one; gives one up.

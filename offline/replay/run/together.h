@@ -22,7 +22,9 @@ struct value_threads {
 	size_t n;
 	struct value_run *holder; /* of the memory */
 	uint64_t maps;		  /* how often the mappings have changed */
-	uint64_t clear;		  /* before that moment no two are awake at once */
+	uint64_t crowded;	  /* from that moment on two may be awake at once */
+	uint64_t clear;		  /* from that one on they are executed no more */
+	uint64_t spent;		  /* executed by those that are led, awake beside another one */
 	uint64_t executed;
 	bool apart;
 };

@@ -13,7 +13,8 @@
  * is better than assumed. What neighbours have mapped is mapped here at the next record.
  *
  * A thread that has lost the processor sleeps as well, where that was recorded (SWITCH). As long as
- * no two threads are awake at once, threads.c executes them all, and none of this is needed. */
+ * no two threads are awake at once, threads.c executes them all, and none of this is needed; it
+ * does so further on, as long as it can. */
 #include "offline/replay/threads/neighbours.h"
 
 #include "offline/replay/records/kept_records.h"
@@ -22,18 +23,12 @@
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
 #include "offline/replay/run/together.h"
+#include "offline/replay/threads/awake.h"
 #include "offline/replay/threads/threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-
-struct neighbours {
-	struct span *awake; /* by from, no two touch */
-	size_t n_awake, room_awake;
-	struct capture *mappings; /* by order */
-	size_t n_mappings, room_mappings;
-};
 
 void value_neighbours_free(struct neighbours *n)
 {
@@ -233,20 +228,6 @@ int value_neighbours_new(const struct value_replay *replay, uint32_t task, struc
 	return 0;
 }
 
-/* Whether a neighbour is awake anywhere between two moments. */
-static bool is_awake(const struct neighbours *n, uint64_t from, uint64_t to)
-{
-	size_t low = 0, high = n->n_awake;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (n->awake[mid].to < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < n->n_awake && n->awake[low].from <= to;
-}
-
 static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 {
 	const struct neighbours *n = run->neighbours;
@@ -264,31 +245,21 @@ static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 	return VALUE_REPLAY_LIMIT;
 }
 
-/* The moment of the record before @i, and up to when code of ours runs before @i. */
-static uint64_t after(const struct value_run *run, uint64_t i)
-{
-	return i ? kept_records_at(run->records, i - 1)->order : 0;
-}
-
-uint64_t value_run_piece_ends(const struct value_run *run, uint64_t i)
-{
-	const struct capture *c = value_run_record_at(run, i);
-	if (!c)
-		return UINT64_MAX;
-	bool lasts = c->kind == CAPTURE_KERNEL || c->kind == CAPTURE_SWITCH;
-	return lasts && c->entered ? c->entered : c->order;
-}
-
 /* What happened between two records of the run is told by what each of them has done, or is not
  * known. */
-static int meet(struct value_run *run, uint64_t from, uint64_t now)
+static int meet(struct value_run *run, uint64_t first, uint64_t from, uint64_t now)
 {
-	bool met = is_awake(run->neighbours, from, now);
+	bool met = value_neighbours_awake(run->neighbours, from, now);
 	run->met |= met ? VALUE_MET_BEFORE : 0;
 	int stop = value_threads_until(run, now);
-	if (stop != VALUE_REPLAY_LIMIT || value_threads_together(run) || !met)
+	bool together = value_threads_together(run);
+	if (stop != VALUE_REPLAY_LIMIT || !met || (together && now <= run->threads->crowded))
 		return stop;
-	value_memory_assume_all(&run->memory);
+	/* What others did while this one slept they have executed. */
+	if (!together || value_run_was_crowded(run, first))
+		value_memory_assume_all(&run->memory);
+	if (together)
+		return stop;
 	uint64_t executed = value_threads_executed(run);
 	return map_as_they_did(run, from > executed ? from : executed, now);
 }
@@ -300,30 +271,31 @@ int value_run_neighbours(struct value_run *run)
 	if (!n || run->led || run->looked == run->next)
 		return VALUE_REPLAY_LIMIT;
 	uint64_t before = run->next ? run->next - 1 : 0;
-	uint64_t from = after(run, run->looked == NEVER_LOOKED ? before : run->looked);
+	uint64_t first = run->looked == NEVER_LOOKED ? before : run->looked;
+	uint64_t from = value_run_piece_begins(run, first);
 	/* What was mapped before it was made its parent has mapped, and written. */
 	from = from < run->born ? run->born : from;
-	uint64_t now = after(run, run->next);
+	uint64_t now = value_run_piece_begins(run, run->next);
 	run->looked = run->next;
-	int stop = meet(run, from, now);
+	int stop = meet(run, first, from, now);
 	if (stop != VALUE_REPLAY_LIMIT)
 		return stop;
-	bool crowded = !value_threads_together(run) &&
-		       is_awake(n, now, value_run_piece_ends(run, run->next));
+	bool crowded =
+		value_threads_together(run)
+			? value_threads_crowded(run)
+			: value_neighbours_awake(n, now, value_run_piece_ends(run, run->next));
 	run->met |= crowded ? VALUE_MET_DURING : 0;
 	value_memory_crowd(&run->memory, crowded);
 	return VALUE_REPLAY_LIMIT;
 }
 
-bool value_run_was_alone(const struct value_run *run, uint64_t from, uint64_t to)
-{
-	return !run->neighbours || (from && !is_awake(run->neighbours, from, to));
-}
-
 bool value_run_met_until(const struct value_run *run, const struct capture *c)
 {
-	return run->neighbours && !value_threads_together(run) &&
-	       is_awake(run->neighbours, run->next ? after(run, run->next - 1) : 0, c->order);
+	return run->neighbours &&
+	       (!value_threads_together(run) || c->order > run->threads->crowded) &&
+	       value_neighbours_awake(run->neighbours,
+				      run->next ? value_run_piece_begins(run, run->next - 1) : 0,
+				      c->order);
 }
 
 unsigned value_run_met(struct value_run *run)
@@ -337,7 +309,7 @@ bool value_run_when(const struct value_run *run, uint64_t *from, uint64_t *to)
 {
 	if (!run->neighbours)
 		return false;
-	*from = run->next ? after(run, run->next) : run->born;
+	*from = run->next ? value_run_piece_begins(run, run->next) : run->born;
 	*to = value_run_piece_ends(run, run->next);
 	return true;
 }

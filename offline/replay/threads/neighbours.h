@@ -21,7 +21,5 @@ int value_run_neighbours(struct value_run *run);
 /* Whether others, who are not executed here together with it, were awake from the record before @c,
  * the last one taken, until @c ended. */
 bool value_run_met_until(const struct value_run *run, const struct capture *c);
-/* Up to when the instructions before record @i are executed. */
-uint64_t value_run_piece_ends(const struct value_run *run, uint64_t i);
 
 #endif

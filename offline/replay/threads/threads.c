@@ -11,13 +11,17 @@
  * is over, so its thread waits in it meanwhile. The run that was asked for leads: it has the others
  * executed up to where it is, before it goes on.
  *
- * Where two were awake at once, or one of the others cannot be executed, they part: the run that
- * was asked for goes on alone, and what others may have written is assumed. */
+ * Where two were awake at once, what either reads may be the other's: nothing in memory is better
+ * than assumed meanwhile, and behind it. But they are executed as well, in the order in which their
+ * pieces began, as that is what is likely: so the memory that each finds is one that the program
+ * may have had. Where one of the others cannot be executed, they part: the run that was asked for
+ * goes on alone. */
 #include "offline/replay/threads/threads.h"
 
 #include "offline/replay/records/kept_records.h"
 #include "offline/replay/run/own_code.h"
 #include "offline/replay/run/run.h"
+#include "offline/replay/run/standing.h"
 #include "offline/replay/run/together.h"
 
 /* --- when ------------------------------------------------------------------------------------ */
@@ -50,10 +54,23 @@ uint64_t value_threads_end_of_piece(const struct value_run *m)
 
 /* --- one after the other --------------------------------------------------------------------- */
 
+/* Threads that compute beside each other for long are executed no more: nothing of what they do
+ * there is exact, and each would be executed once for each other. In instructions, of which a piece
+ * that has none, as in a library, counts for some. */
+enum { CROWDED_MAX = 1 << 26, CROWDED_PIECE = 1 << 10 };
+
+bool value_threads_crowded(const struct value_run *m)
+{
+	uint64_t to = value_threads_end_of_piece(m);
+	return !m->waits && to > m->threads->crowded && !value_run_was_alone(m, moment_of(m), to);
+}
+
 int value_threads_hand_over(struct value_threads *t, struct value_run *to)
 {
 	if (t->holder == to)
 		return 0;
+	if (t->holder->memory.crowded)
+		value_memory_assume_all(&t->holder->memory);
 	value_memory_move(&to->memory, &t->holder->memory);
 	to->heap_end = t->holder->heap_end;
 	t->holder = to;
@@ -72,9 +89,12 @@ static bool is_uncertain(const struct value_run *m)
 int value_threads_step(struct value_threads *t, struct value_run *m)
 {
 	uint64_t next = m->next;
+	uint64_t count = value_run_count(m);
+	bool crowded = value_threads_crowded(m);
 	int stop;
 	if (value_threads_hand_over(t, m))
 		return VALUE_REPLAY_NO_MEMORY;
+	value_memory_crowd(&m->memory, crowded);
 	if (m->waits) {
 		m->waits = false;
 		m->is_over = true;
@@ -84,7 +104,9 @@ int value_threads_step(struct value_threads *t, struct value_run *m)
 		m->stop_behind = m->next + 1;
 		stop = t->does->go_on(m);
 	}
-	if (is_uncertain(m))
+	value_memory_crowd(&m->memory, false);
+	t->spent += crowded ? value_run_count(m) - count + CROWDED_PIECE : 0;
+	if (crowded || is_uncertain(m))
 		value_memory_assume_all(&m->memory);
 	if (stop == VALUE_REPLAY_LIMIT && m->next == next)
 		return VALUE_REPLAY_GAP;
@@ -103,6 +125,11 @@ struct value_run *value_threads_next(struct value_threads *t, size_t first, uint
 	return next;
 }
 
+bool value_threads_may_go_on(const struct value_threads *t, const struct value_run *m)
+{
+	return !m->unborn && t->spent <= CROWDED_MAX && value_threads_end_of_piece(m) <= t->clear;
+}
+
 int value_threads_until(struct value_run *run, uint64_t moment)
 {
 	struct value_threads *t = run->threads;
@@ -112,9 +139,8 @@ int value_threads_until(struct value_run *run, uint64_t moment)
 		return VALUE_REPLAY_LIMIT;
 	while (!parts && (next = value_threads_next(t, 1, moment))) {
 		uint64_t at = moment_of(next);
-		int stop = next->unborn || value_threads_end_of_piece(next) > t->clear
-				   ? VALUE_REPLAY_GAP
-				   : value_threads_step(t, next);
+		int stop = value_threads_may_go_on(t, next) ? value_threads_step(t, next)
+							    : VALUE_REPLAY_GAP;
 		if (stop == VALUE_REPLAY_NO_MEMORY)
 			return stop;
 		parts = stop != VALUE_REPLAY_LIMIT;

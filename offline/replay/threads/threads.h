@@ -14,8 +14,12 @@ int value_threads_until(struct value_run *run, uint64_t moment);
 int value_threads_call(struct value_run *run, const struct capture *c);
 
 /* All that follow: an enum value_replay_stop, or 0 and -ENOMEM. */
+/* Whether another one was awake while the piece is executed that @m is about to. */
+bool value_threads_crowded(const struct value_run *m);
 int value_threads_hand_over(struct value_threads *t, struct value_run *to);
 int value_threads_step(struct value_threads *t, struct value_run *m);
+/* Whether the next piece of a thread that is led is to be executed. */
+bool value_threads_may_go_on(const struct value_threads *t, const struct value_run *m);
 /* Of those from number @first on, the one that goes on next, no later than @moment; NULL: none. */
 struct value_run *value_threads_next(struct value_threads *t, size_t first, uint64_t moment);
 /* When the piece that it executes next is over. */
