@@ -187,11 +187,12 @@ static __always_inline __u64 note_place(struct capture_state *cs, struct task_st
 	return unsettled;
 }
 
+/* One that is stopped, as the recorder ends, goes on to be captured until that is over. */
 static __always_inline struct task_state *not_ending(struct task_struct *task)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 
-	return !st || st->stopped || !st->head.task || task->flags & PF_EXITING ? NULL : st;
+	return !st || !st->head.task || task->flags & PF_EXITING ? NULL : st;
 }
 
 /* Of a task that is recorded. Interrupts are off: where the kernel has no state ready, no other try
