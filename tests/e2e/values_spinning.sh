@@ -44,6 +44,7 @@ sleep 0.2
 kill -INT $recorder
 wait $recorder
 kill -9 $program
+wait $program 2>/dev/null
 "$PUGMARK" values rec >said.values 2>err
 claim 'both threads are known up to the end' is "$(grep -c '^task [12]: .*; up to its end$' said.values)" 2
 claim 'and nothing is assumed' is "$(grep -c ', 0 with something assumed, 0 unknown; up' said.values)" 2
