@@ -287,8 +287,17 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 	return NULL;
 }
 
-int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
-		struct pugmark_diag *diag)
+/* What helps where the bytes are wrong, and where they are of another version. */
+struct advice {
+	const char *damaged, *version;
+};
+static const struct advice own = {"plan again", "plan again"};
+/* Instructions of the program are probed by it: another one would not fit what was recorded. */
+static const struct advice recorded = {"copy it again from where it was recorded, or record again",
+				       "read it with the pugmark that has recorded it"};
+
+static int decode(const void *bytes, size_t len_bytes, const char *name,
+		  const struct advice *advice, struct pugmark_plan *plan, struct pugmark_diag *diag)
 {
 	const struct plan_header *h = bytes;
 	if (!h || len_bytes < FIRST_HEADER_BYTES || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)))
@@ -296,17 +305,17 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 					"not a plan file (pugmark plan -o makes one)");
 	if (h->version < FIRST_VERSION || h->version > PLAN_VERSION)
 		return pugmark_diag_set(diag, -EPROTO, name, 8,
-					"plan format %u, this pugmark reads 1 to %u (plan again)",
-					h->version, PLAN_VERSION);
+					"plan format %u, this pugmark reads 1 to %u (%s)",
+					h->version, PLAN_VERSION, advice->version);
 	size_t at = h->version == FIRST_VERSION ? FIRST_HEADER_BYTES : sizeof(*h);
 	if (h->len_bytes != len_bytes || len_bytes < at)
-		return pugmark_diag_set(diag, -EBADMSG, name, CRC_FROM,
-					"%s: %zu bytes, its header says %llu (plan again)",
-					len_bytes < h->len_bytes ? "cut short" : "damaged",
-					len_bytes, (unsigned long long)h->len_bytes);
+		return pugmark_diag_set(
+			diag, -EBADMSG, name, CRC_FROM, "%s: %zu bytes, its header says %llu (%s)",
+			len_bytes < h->len_bytes ? "cut short" : "damaged", len_bytes,
+			(unsigned long long)h->len_bytes, advice->damaged);
 	if (h->crc != checksum((const uint8_t *)bytes + CRC_FROM, len_bytes - CRC_FROM))
 		return pugmark_diag_set(diag, -EBADMSG, name, 12,
-					"damaged: the checksum differs (plan again)");
+					"damaged: the checksum differs (%s)", advice->damaged);
 	struct pugmark_plan p = {
 		.n_sites = h->n_sites,
 		.n_funcs = h->n_funcs,
@@ -330,7 +339,8 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 		size_t len = padded(spans[i].count * spans[i].size);
 		if (len > len_bytes - at || padded(len) > len_bytes - at)
 			return pugmark_diag_set(diag, -EBADMSG, name, at,
-						"damaged: an array runs past the end (plan again)");
+						"damaged: an array runs past the end (%s)",
+						advice->damaged);
 		*spans[i].array = (const uint8_t *)bytes + at;
 		at += len;
 	}
@@ -342,24 +352,32 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 			memcpy(&s, (const uint8_t *)bytes + at, sizeof(s));
 		if (!s.share || s.share > s.n_shares)
 			return pugmark_diag_set(diag, -EBADMSG, name, at,
-						"damaged: no such share (plan again)");
+						"damaged: no such share (%s)", advice->damaged);
 		p.share = s.share;
 		p.n_shares = s.n_shares;
 		p.share_set = s.set;
 	}
 	const char *fault = plan_fault(&p);
 	if (fault)
-		return pugmark_diag_set(diag, -EBADMSG, name, PUGMARK_NO_OFFSET,
-					"damaged: %s (plan again)", fault);
+		return pugmark_diag_set(diag, -EBADMSG, name, PUGMARK_NO_OFFSET, "damaged: %s (%s)",
+					fault, advice->damaged);
 	*plan = p;
 	return 0;
 }
 
-int plan_take(struct private_file *file, const char *name, struct pugmark_plan **out,
-	      struct pugmark_diag *diag)
+int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
+		struct pugmark_diag *diag)
+{
+	return decode(bytes, len_bytes, name, &own, plan, diag);
+}
+
+static int take(struct private_file *file, const char *name, const struct advice *advice,
+		struct pugmark_plan **out, struct pugmark_diag *diag)
 {
 	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
-	int err = plan ? plan_decode(file->bytes, file->len_bytes, name, plan, diag) : -ENOMEM;
+	int err = -ENOMEM;
+	if (plan)
+		err = decode(file->bytes, file->len_bytes, name, advice, plan, diag);
 	if (err) {
 		free(plan);
 		private_file_free(file);
@@ -373,7 +391,14 @@ int plan_take(struct private_file *file, const char *name, struct pugmark_plan *
 	return 0;
 }
 
-int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag)
+int plan_take(struct private_file *file, const char *name, struct pugmark_plan **out,
+	      struct pugmark_diag *diag)
+{
+	return take(file, name, &own, out, diag);
+}
+
+static int open_plan(const char *path, const struct advice *advice, struct pugmark_plan **out,
+		     struct pugmark_diag *diag)
 {
 	struct private_file file;
 	int err = private_file_open(path, PLAN_MAX_BYTES, &file);
@@ -383,7 +408,17 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 	if (err)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					"cannot open the plan: %s", private_file_why(err));
-	return plan_take(&file, path, out, diag);
+	return take(&file, path, advice, out, diag);
+}
+
+int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag)
+{
+	return open_plan(path, &own, out, diag);
+}
+
+int plan_open_recorded(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag)
+{
+	return open_plan(path, &recorded, out, diag);
 }
 
 int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct pugmark_diag *diag)

@@ -31,5 +31,8 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 /* The same of a file that was read, which the plan takes: @file is empty afterwards. */
 int plan_take(struct private_file *file, const char *name, struct pugmark_plan **out,
 	      struct pugmark_diag *diag);
+/* pugmark_plan_open() of a recording's plan: another would not fit what was recorded, so that an
+ * error says what helps there. */
+int plan_open_recorded(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag);
 
 #endif

@@ -4,6 +4,7 @@
 #include <pugmark/trace.h>
 
 #include "offline/log/recording_impl.h"
+#include "offline/plan/plan_file.h"
 #include "offline/recover/parser.h"
 #include "offline/trace/fork_states.h"
 #include "offline/trace/lines.h"
@@ -68,7 +69,7 @@ static int open_plans(struct pugmark_trace *t, struct pugmark_diag *diag)
 				"it has no file `plan-%u.pmp`, the plan of module %s "
 				"(copy that from where it was recorded)",
 				i, modules[i].name);
-		int err = pugmark_plan_open(modules[i].plan, &t->plans[i], diag);
+		int err = plan_open_recorded(modules[i].plan, &t->plans[i], diag);
 		if (err)
 			return err;
 		if (t->plans[i]->share) {

@@ -185,6 +185,8 @@ head -c 8 /dev/zero | tr '\0' x | dd of=bad/events bs=1 seek=$((size - 20)) conv
 claim 'a damaged segment is a gap' is $? 3
 claim 'because of the recording' grep -q '^  gap .*: the recording is damaged or cut off, [1-9][0-9]* lost' out
 claim 'and not of what was lost by recording' is "$(grep -c 'while recording' out)" 0
+rm -rf bad && cp -r rec bad && truncate -s -100 bad/plan-0.pmp
+fails '(copy it again from where it was recorded, or record again)' "$PUGMARK" report bad
 for name in events meta.json plan-0.pmp; do
 	rm -rf bad && cp -r rec bad && rm bad/$name
 	read_all bad

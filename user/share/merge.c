@@ -4,6 +4,7 @@
 #include "user/share/merge.h"
 
 #include "offline/log/recording_impl.h"
+#include "offline/plan/plan_file.h"
 #include "offline/prove/share_check.h"
 #include "offline/share/share.h"
 #include "offline/share/share_merge.h"
@@ -58,7 +59,7 @@ static int open_part(struct merge *m, const char *dir, uint32_t n)
 				       "%u modules: a share is of one (record with --plan SHARE)",
 				       n_modules);
 	if (!err)
-		err = pugmark_plan_open(modules[0].plan, &plan, m->diag);
+		err = plan_open_recorded(modules[0].plan, &plan, m->diag);
 	if (!err && !plan->share)
 		err = pugmark_diag_set(m->diag, -EINVAL, dir, PUGMARK_NO_OFFSET,
 				       "not recorded under a share (make shares with pugmark plan "

@@ -6,6 +6,7 @@
 #include "offline/base/demangle.h"
 #include "offline/base/search.h"
 #include "offline/elf/private_elf.h"
+#include "offline/plan/plan_file.h"
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
 #include "user/file/dwarf_lines.h"
@@ -62,7 +63,7 @@ int value_names_open(const char *dir, const struct captures *captures, struct va
 	}
 	for (uint32_t m = 0; !err && m < v->n; m++) {
 		if (v->modules[m].plan)
-			err = pugmark_plan_open(v->modules[m].plan, &v->plans[m], diag);
+			err = plan_open_recorded(v->modules[m].plan, &v->plans[m], diag);
 		if (!err && v->plans[m] &&
 		    !(v->plain[m] = calloc(v->plans[m]->n_funcs + 1, sizeof(**v->plain))))
 			err = -ENOMEM;
