@@ -66,18 +66,6 @@ static int take(struct certifier *c, const struct pugmark_trace_event *events, u
 	return 0;
 }
 
-/* Of losses that are told behind them: what fits nothing before is one's. */
-static void blame_losses(struct pugmark_thread_certificate *part)
-{
-	bool lost = false;
-	for (uint64_t i = part->n_gaps; i--;) {
-		struct pugmark_gap *g = &part->gaps[i];
-		lost |= g->cause == PUGMARK_CAUSE_LOST && g->lost;
-		if (lost && g->cause == PUGMARK_CAUSE_MODEL)
-			g->cause = PUGMARK_CAUSE_LOST;
-	}
-}
-
 int pugmark_certify_thread(const struct pugmark_trace *trace, uint32_t task,
 			   pugmark_certify_progress *progress, void *ctx,
 			   struct pugmark_thread_certificate *out)
@@ -103,8 +91,6 @@ int pugmark_certify_thread(const struct pugmark_trace *trace, uint32_t task,
 		}
 	}
 	close_gap(&c, 0);
-	if (pugmark_recording_info(pugmark_trace_recording(trace))->losses_follow)
-		blame_losses(&c.part);
 	c.part.witness_events = pugmark_trace_witnesses(it);
 	if (progress)
 		progress(ctx, c.part.witness_events - told);

@@ -8,6 +8,7 @@
 #include "offline/recover/parser.h"
 #include "offline/trace/fork_states.h"
 #include "offline/trace/lines.h"
+#include "offline/trace/losses.h"
 #include "offline/trace/table_sets.h"
 #include "offline/trace/told_times.h"
 #include "offline/trace/trace_impl.h"
@@ -48,6 +49,7 @@ struct pugmark_trace_iter {
 	uint64_t told_ns, before_ns; /* where times are bounds: the first of those told last, which
 				     may be the same one, and of those before */
 	struct told_times told;
+	struct losses *losses; /* NULL: each is told where it was, or what follows is not known */
 	struct pugmark_witness_event stop; /* the last event, where the recording has none */
 	uint32_t task;
 	bool ended;
@@ -321,6 +323,8 @@ int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 	it->set = t->growing ? t->shared : table_sets_take(t->sets);
 	it->tables = it->set ? it->set->tables : NULL;
 	err = it->set ? pugmark_recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
+	if (!err && it->info->losses_follow && !t->growing)
+		err = losses_new(t->rec, task, &it->losses);
 	if (!err)
 		err = add_tables(it);
 	if (!err)
@@ -343,6 +347,7 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 		return;
 	}
 	parser_free(it->parser);
+	losses_free(it->losses);
 	if (!it->trace->growing)
 		table_sets_give_back(it->trace->sets, it->set);
 	if (it->events)
@@ -418,13 +423,9 @@ static bool set_bounds(struct pugmark_trace_iter *it, struct pugmark_witness_eve
 	return false;
 }
 
-/* Feeds the parser one event. Returns 1, 0 at the end, or -errno. */
-static inline int feed(struct pugmark_trace_iter *it)
+/* Feeds the parser @e. Returns 1 or -errno. */
+static inline int feed_one(struct pugmark_trace_iter *it, struct pugmark_witness_event *e)
 {
-	struct pugmark_witness_event *e;
-	int got = read_event(it, &e);
-	if (got != 1)
-		return got;
 	it->last_ns = e->time_ns;
 	if (it->info->bounded && set_bounds(it, e))
 		return 1;
@@ -442,6 +443,19 @@ static inline int feed(struct pugmark_trace_iter *it)
 		told_times_set(&it->told, it->tables[e->module], e, it->queue + before,
 			       it->n - before);
 	return err ? err : 1;
+}
+
+/* Feeds the parser the next event. Returns 1, 0 at the end, or -errno. */
+static inline int feed(struct pugmark_trace_iter *it)
+{
+	struct pugmark_witness_event *e;
+	uint32_t before = it->n;
+	int got = read_event(it, &e);
+	if (got == 1)
+		got = feed_one(it, e);
+	if (got == 1 && it->losses)
+		losses_blame(it->losses, it->queue + before, it->n - before);
+	return got;
 }
 
 /* The recording's start comes before the first witness. */
