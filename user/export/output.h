@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* output.h: where the parts of an export are written: each under a name that nobody can know before,
- * in the folder that it is to be in. It has its own name once it is whole; of an export that fails
- * nothing is left. */
+/* output.h: where the parts of an export are written: each under a name that nobody can know
+ * before, in the folder that it is to be in. It has its own name once it is whole; of an export
+ * that fails nothing is left. */
 #ifndef USER_EXPORT_OUTPUT_H
 #define USER_EXPORT_OUTPUT_H
 
