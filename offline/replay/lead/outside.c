@@ -204,6 +204,8 @@ static void sigreturn(struct value_run *run, const struct capture *c)
 	if (!was) {
 		if (frame)
 			value_frame_take_alone(run, frame, c);
+		else
+			run->unseen = true; /* it goes on somewhere */
 		return;
 	}
 	run->unseen |= !was->entered; /* what it has written was not seen either */

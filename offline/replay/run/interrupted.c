@@ -17,10 +17,32 @@
  * overwritten a part of the other. */
 enum { FRAME_LEAST = 456 + 512 };
 
+/* Frames of handlers outside of traced modules are not known. So many of those may return, the last
+ * ones: a program that leaves all of its handlers would fill the memory otherwise, and that of each
+ * snapshot. */
+enum { UNPLACED_MOST = 64 };
+
 enum { RETURN_ADDRESS = 8 }; /* the first word of a frame, which its handler has taken by then */
+
+/* Forgets the first one without a frame, where there are as many as may be. */
+static void make_room(struct value_run *run)
+{
+	const struct interrupted *first = NULL;
+	unsigned n = 0;
+	for (size_t i = run->n_signals; i; i--)
+		if (!run->signals[i - 1].frame) {
+			first = &run->signals[i - 1];
+			n++;
+		}
+	if (n < UNPLACED_MOST)
+		return;
+	value_run_end_interrupted(run, first);
+	run->forgot_handlers = true;
+}
 
 struct interrupted *value_run_interrupt(struct value_run *run)
 {
+	make_room(run);
 	struct interrupted *was = realloc(run->signals, (run->n_signals + 1) * sizeof(*was));
 	if (!was)
 		return NULL;
@@ -60,8 +82,8 @@ const struct interrupted *value_run_handler_at(const struct value_run *run, uint
 	return NULL;
 }
 
-/* The last one that was found with that stack pointer, or else the last one; of those whose frame
- * is not known, or of any. */
+/* The last one that was found with that stack pointer, or else the last one, unless it may be one
+ * that was forgotten; of those whose frame is not known, or of any. */
 static const struct interrupted *found_with(const struct value_run *run, uint64_t sp, bool any)
 {
 	const struct interrupted *last = NULL;
@@ -73,7 +95,7 @@ static const struct interrupted *found_with(const struct value_run *run, uint64_
 			return was;
 		last = last ? last : was;
 	}
-	return last;
+	return run->forgot_handlers ? NULL : last;
 }
 
 const struct interrupted *value_run_returning(const struct value_run *run, const struct capture *c,

@@ -82,6 +82,7 @@ struct value_run {
 	size_t n_calls, room_calls;
 	struct interrupted *signals; /* by when they were; some handlers may have been left */
 	size_t n_signals;
+	bool forgot_handlers; /* there were more than are kept (interrupted.c) */
 	struct saved_vectors saves[SAVES];
 	unsigned n_saves; /* so far */
 	struct variant variants[VARIANTS];

@@ -68,6 +68,7 @@ bool value_run_take(struct value_run *run, struct run_snapshot *out)
 		.n_calls = run->n_calls,
 		.signals = copy(run->signals, run->n_signals * sizeof(*run->signals)),
 		.n_signals = run->n_signals,
+		.forgot_handlers = run->forgot_handlers,
 		.residues = run->residues,
 		.waits = run->waits,
 		.unborn = run->unborn,
@@ -175,6 +176,7 @@ bool value_run_put(struct value_run *run, const struct run_snapshot *s)
 	run->n_calls = run->room_calls = s->n_calls;
 	run->signals = signals;
 	run->n_signals = s->n_signals;
+	run->forgot_handlers = s->forgot_handlers;
 	run->next = s->next;
 	run->expected = s->expected;
 	run->heap_end = s->heap_end;

@@ -23,6 +23,7 @@ struct run_snapshot {
 	size_t n_calls;
 	struct interrupted *signals;
 	size_t n_signals;
+	bool forgot_handlers;
 	struct residues residues;
 	/* Of the other threads, which have no memory of their own; NULL: none is executed. */
 	struct run_snapshot *others;
