@@ -50,4 +50,10 @@ claim 'mode full tells of a jump to fflush a line' is "$(grep -c 'tail prints .*
 claim 'no gap' is "$(cat full casper best | grep -c ' gap ')" 0
 claim 'mode casper tells what mode full does' same full casper
 claim 'mode best tells what mode full does' same full best
+# Patched instructions note what they tell in lanes, and a thread's first record comes with the program.
+claim 'recorded by patched instructions' eval '"$PUGMARK" record -q --mode best --carrier patch -o lanes -- ./prints >lines 2>err'
+"$PUGMARK" dump lanes >patched 2>err
+claim 'patched instructions: no gap' is "$(grep -c ' gap ' patched)" 0
+calls() { cut -d ' ' -f 2- "$1"; } # without the thread
+claim 'patched instructions tell what mode full does' same <(calls full) <(calls patched)
 conclude
