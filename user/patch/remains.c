@@ -167,6 +167,66 @@ bool remains_is_recorded(pid_t pid)
 	return is;
 }
 
+static bool is_of(const struct tracee_map *map, const struct stat *files, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (map->dev == files[i].st_dev && map->ino == files[i].st_ino)
+			return true;
+	return false;
+}
+
+/* Whether something in there is not as it was. */
+static bool has_patches(const struct tracee *t, const struct patch_record *record,
+			const struct tracee_map *map)
+{
+	uint8_t is[sizeof(record->entries[0].was)];
+
+	for (uint32_t i = 0; i < record->n_entries; i++) {
+		const struct patch_entry *e = &record->entries[i];
+
+		if (e->addr - map->start < map->end - map->start &&
+		    !tracee_read(t, e->addr, is, e->len) && !memcmp(is, e->now, e->len))
+			return true;
+	}
+	return false;
+}
+
+static bool is_patched_in(pid_t pid, const struct stat *files, uint32_t n)
+{
+	struct tracee t = {.mem_fd = -1};
+	struct patch_record *record;
+	struct tracee_map *maps = NULL;
+	bool found = false;
+	int memory;
+
+	if (open_record(pid, &record, &memory))
+		return false;
+	int n_maps = tracee_open(&t, pid) ? 0 : tracee_maps(pid, &maps);
+	for (int i = 0; i < n_maps && !found; i++)
+		found = is_of(&maps[i], files, n) && has_patches(&t, record, &maps[i]);
+	tracee_close(&t);
+	free(maps);
+	close(memory);
+	free(record);
+	return found;
+}
+
+pid_t remains_of_files(const struct stat *files, uint32_t n)
+{
+	DIR *dir = opendir("/proc");
+	pid_t found = 0;
+
+	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
+		pid_t pid = atoi(e->d_name);
+
+		if (pid > 0 && pid != getpid() && is_patched_in(pid, files, n))
+			found = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 /* A thread that waits in a patch for who reads what it writes goes on at once: nobody will. */
 static void end_waits(pid_t pid, const struct patch_record *record)
 {

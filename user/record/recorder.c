@@ -95,6 +95,25 @@ static void remove_remains(const struct recorder_options *o)
 			failed, failed == 1 ? "" : "es");
 }
 
+/* A probe is a byte in all processes that have the file. In an instruction that is patched it would
+ * be followed by what is left of the patch, and be taken away with the old first byte: the process
+ * would execute what nobody wrote. */
+static int refuse_patched(const struct recorder_options *o, struct pugmark_diag *diag)
+{
+	struct stat files[64];
+	uint32_t n = 0;
+
+	for (uint32_t m = 0; m < o->n_modules && n < 64; m++)
+		n += !stat(o->modules[m].path, &files[n]);
+	pid_t pid = remains_of_files(files, n);
+	return pid ? pugmark_diag_set(diag, -EBUSY, NULL, PUGMARK_NO_OFFSET,
+				      "process %d is patched by another pugmark, which probes in "
+				      "the same file would break (end that recording first; if its "
+				      "recorder was killed, try again or end the process)",
+				      pid)
+		   : 0;
+}
+
 /* Patched instructions tell more than can be coded while they do. */
 static bool codes_later(const struct recorder_options *o)
 {
@@ -141,6 +160,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	err = err ? err : late_find(o, &later, diag);
 	if (!err && o->carrier)
 		err = carrier_new(o, run->now.spans, &run->carrier, diag);
+	if (!err)
+		err = refuse_patched(o, diag);
 	uint64_t before_ns = clock_now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { TRIES = 50, PAUSE_NS = 2000000 };
+enum { LOOKS = 16, TRIES = 50, PAUSE_NS = 2000000 };
 
 struct trial {
 	const struct removal *removal;
@@ -49,20 +49,35 @@ static bool may_have(int err)
 	return err != -ENOENT && err != -ESRCH && err != -EACCES && err != -EPERM && err != -EIO;
 }
 
-unsigned removal_run(const struct removal *removal)
+/* Looks at all processes once: in how many it stays, and in *@taken of how many it was taken. */
+static unsigned look(const struct removal *removal, unsigned *taken)
 {
 	unsigned left = 0;
 	struct dirent *e;
 	DIR *dir = opendir("/proc");
 
+	*taken = 0;
 	if (!dir)
 		return 1; /* the process itself, at least */
 	while ((e = readdir(dir))) {
 		pid_t pid = atoi(e->d_name);
 		int has = pid > 0 ? removal->has(removal->ctx, living_thread(pid)) : 0;
+		bool gone = has > 0 && remove_from(removal, pid);
 
-		left += has < 0 ? may_have(has) : has && !remove_from(removal, pid);
+		*taken += gone;
+		left += has < 0 ? may_have(has) : has && !gone;
 	}
 	closedir(dir);
+	return left;
+}
+
+/* Processes are looked at by number. What one forks before it is looked at may have a smaller one,
+ * where numbers begin again: so until a look finds none that has it any more. */
+unsigned removal_run(const struct removal *removal)
+{
+	unsigned left = 0, taken = 1;
+
+	for (int i = 0; taken && i < LOOKS; i++)
+		left = look(removal, &taken);
 	return left;
 }
