@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_no_descriptors.c: while this process can open nothing more, no thread counts as ended, no
- * process as one without threads, without memory of its own, or without what was placed in it. */
+ * process as one without threads, without signals, without memory of its own, or without what was
+ * placed in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "user/patch/process/signals.h"
 #include "user/proc/living_thread.h"
 #include "user/values/start/process_maps.h"
 #include "user/values/stop/call_removal.h"
@@ -44,6 +46,17 @@ static void test_a_thread_has_not_ended(void **state)
 	assert_int_equal(living_thread(getpid()), getpid());
 	open_the_door(NULL);
 	assert_true(thread_has_ended(getpid(), 1 << 30));
+}
+
+static void test_signals_are_not_none(void **state)
+{
+	(void)state;
+	uint64_t set = 7;
+
+	close_the_door();
+	assert_int_equal(signals_of(getpid(), "SigIgn", &set), -EMFILE);
+	assert_int_equal(signals_waiting(getpid(), &set), -EMFILE);
+	assert_int_equal(set, 7);
 }
 
 static void test_threads_are_not_none(void **state)
@@ -94,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_a_thread_has_not_ended, open_the_door),
+		cmocka_unit_test_teardown(test_signals_are_not_none, open_the_door),
 		cmocka_unit_test_teardown(test_threads_are_not_none, open_the_door),
 		cmocka_unit_test_teardown(test_memory_is_not_none, open_the_door),
 		cmocka_unit_test_teardown(test_what_was_placed_is_not_gone, open_the_door),

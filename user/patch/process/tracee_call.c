@@ -72,12 +72,6 @@ static int resume(const struct tracee *t, int request, int sent, int until,
 	return -EIO;
 }
 
-/* What waits for the thread, bit number less 1. */
-static uint64_t waits_of(pid_t pid)
-{
-	return signals_of(pid, "SigPnd") | signals_of(pid, "ShdPnd");
-}
-
 /* What the thread stands for. */
 struct own {
 	int signal; /* that it is about to take; 0: none */
@@ -85,8 +79,9 @@ struct own {
 };
 
 /* A signal cannot wait where another one of its number does so, nor one that the call may be about:
- * a filter sends SIGSYS, and behind a step or breakpoint what becomes of SIGTRAP is set. */
-static struct own own_of(pid_t pid)
+ * a filter sends SIGSYS, and behind a step or breakpoint what becomes of SIGTRAP is set. @waiting:
+ * what does so, bit number less 1. */
+static struct own own_of(pid_t pid, uint64_t waiting)
 {
 	siginfo_t info;
 
@@ -97,7 +92,7 @@ static struct own own_of(pid_t pid)
 	if (event || call)
 		return (struct own){0};
 	bool may_wait = info.si_signo != SIGSYS && (info.si_signo != SIGTRAP || info.si_code <= 0);
-	return (struct own){info.si_signo, may_wait && !(waits_of(pid) >> (info.si_signo - 1) & 1)};
+	return (struct own){info.si_signo, may_wait && !(waiting >> (info.si_signo - 1) & 1)};
 }
 
 /* A signal that does not wait for the thread, so that one that is sent is told from what waits; if
@@ -105,9 +100,11 @@ static struct own own_of(pid_t pid)
 static int choose_mark(pid_t pid)
 {
 	static const int harmless[] = {SIGURG, SIGWINCH, SIGCHLD};
-	uint64_t waits = signals_of(pid, "SigPnd") | 1ull << (SIGKILL - 1);
+	uint64_t waits = 0;
 	int signal = 1;
 
+	signals_of(pid, "SigPnd", &waits);
+	waits |= 1ull << (SIGKILL - 1);
 	for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
 		if (!(waits >> (harmless[i] - 1) & 1))
 			return harmless[i];
@@ -186,20 +183,20 @@ static struct user_regs_struct call_of(const struct tracee *t, const struct user
 int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result)
 {
 	struct user_regs_struct old, regs;
-	uint64_t mask, but_sys = ~(1ull << (SIGSYS - 1));
-	const struct own own = own_of(t->pid);
+	uint64_t mask, waiting, but_sys = ~(1ull << (SIGSYS - 1));
 	struct met met = {0};
+	int err = t->room ? signals_waiting(t->pid, &waiting) : -ENOSYS;
 
-	if (!t->room)
-		return -ENOSYS;
+	if (err)
+		return err;
+	const struct own own = own_of(t->pid, waiting);
 	if (ptrace(PTRACE_GETREGS, t->pid, NULL, &old) ||
 	    ptrace(PTRACE_GETSIGMASK, t->pid, sizeof(mask), &mask))
 		return -errno;
 	regs = call_of(t, &old, number, args);
-	bool trap_waits =
-		(own.waits && own.signal == SIGTRAP) || waits_of(t->pid) >> (SIGTRAP - 1) & 1;
+	bool trap_waits = (own.waits && own.signal == SIGTRAP) || waiting >> (SIGTRAP - 1) & 1;
 	int nice = getpriority(PRIO_PROCESS, t->pid);
-	int err = way_back_lay(t, &old, mask, trap_waits, nice);
+	err = way_back_lay(t, &old, mask, trap_waits, nice);
 	if (!err && (ptrace(PTRACE_SETREGS, t->pid, NULL, &regs) ||
 		     ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(but_sys), &but_sys)))
 		err = -errno;

@@ -22,11 +22,14 @@ struct action {
 
 int traps_allow(const struct tracee *t, struct traps *was)
 {
-	uint64_t mask;
+	uint64_t mask, ignored;
+	int err = signals_of(t->pid, "SigIgn", &ignored);
 
+	if (err)
+		return err;
 	if (ptrace(PTRACE_GETSIGMASK, t->pid, sizeof(mask), &mask))
 		return -errno;
-	was->ignored = signals_of(t->pid, "SigIgn") & the_trap;
+	was->ignored = ignored & the_trap;
 	was->blocked = mask & the_trap;
 	mask &= ~the_trap;
 	if (was->blocked && ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(mask), &mask))
