@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -193,6 +194,58 @@ static void test_without_descriptors_nobody_has_ended(void **state)
 	assert_int_equal(err, -EMFILE);
 }
 
+static void *sleep_long(void *arg)
+{
+	sleep(1000);
+	return arg;
+}
+
+/* Starts threads as long as it is told to. */
+static void run_starter(void)
+{
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (seen->ready = 1; seen->last < 200;)
+		if (seen->changes && !pthread_create(&thread, NULL, sleep_long, NULL))
+			seen->last++;
+	for (;;)
+		pause();
+}
+
+static void test_what_is_started_in_moments_is_as_nice(void **state)
+{
+	(void)state;
+	struct threads all = {0};
+	struct tracee t;
+
+	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	if (!pid)
+		run_starter();
+	while (!seen->ready)
+		usleep(1000);
+	int err = threads_stop(&all, pid);
+	if (err == -EBUSY) {
+		kill(pid, SIGKILL);
+		print_message("SKIP: no process may be traced here\n");
+		skip();
+	}
+	assert_int_equal(err, 0);
+	assert_int_equal(tracee_open(&t, pid), 0);
+	seen->changes = 1;
+	assert_int_equal(threads_come_out(&all, &t, pid, anywhere, NULL), 0);
+	seen->changes = 0;
+	for (uint32_t i = 0; i < all.n; i++)
+		assert_int_equal(getpriority(PRIO_PROCESS, all.at[i].tid),
+				 getpriority(PRIO_PROCESS, 0));
+	assert_true(all.n > 1);
+	tracee_close(&t);
+	threads_release(&all);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_blocked_traps_stay_blocked),
 		cmocka_unit_test(test_ignored_traps_stay_ignored),
 		cmocka_unit_test(test_without_descriptors_nobody_has_ended),
+		cmocka_unit_test(test_what_is_started_in_moments_is_as_nice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

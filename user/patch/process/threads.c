@@ -36,7 +36,19 @@ static bool is_known(const struct threads *all, pid_t tid)
 	return false;
 }
 
-static int add(struct threads *all, pid_t tid)
+/* A thread that was started by one that came before others (ask()) has taken that on, and is nice
+ * as others are; unless there are those that were so before. @known: how many had been stopped. */
+static int nice_of(const struct threads *all, uint32_t known, pid_t tid)
+{
+	int nice = getpriority(PRIO_PROCESS, tid);
+
+	for (uint32_t i = 0; nice == NICE_AHEAD && i < known; i++)
+		if (all->at[i].nice == NICE_AHEAD)
+			return nice;
+	return nice == NICE_AHEAD && known ? all->at[0].nice : nice;
+}
+
+static int add(struct threads *all, uint32_t known, pid_t tid)
 {
 	if (all->n == all->cap) {
 		uint32_t cap = all->cap ? 2 * all->cap : 64;
@@ -48,7 +60,7 @@ static int add(struct threads *all, pid_t tid)
 		all->cap = cap;
 	}
 	all->at[all->n++] =
-		(struct thread){.tid = tid, .nice = getpriority(PRIO_PROCESS, tid), .runs = true};
+		(struct thread){.tid = tid, .nice = nice_of(all, known, tid), .runs = true};
 	return 0;
 }
 
@@ -72,8 +84,8 @@ static void has_stopped(struct thread *t, int status)
  * processor for that. */
 static void ask(const struct thread *t)
 {
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL); /* first: what it forks would take that on */
 	setpriority(PRIO_PROCESS, t->tid, NICE_AHEAD);
-	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
 /* Waits for those from number @first on that have been asked. */
@@ -143,7 +155,7 @@ static int ask_new(struct threads *all, pid_t pid)
 			err = ended ? 0 : -EBUSY;
 			continue;
 		}
-		err = add(all, tid);
+		err = add(all, first, tid);
 	}
 	closedir(dir);
 	if (first == 0 && all->n)
@@ -193,8 +205,10 @@ int threads_stop(struct threads *all, pid_t pid)
 /* Whether signals wait for the thread that are not blocked and have a handler. */
 static bool has_signal(pid_t tid)
 {
-	return (signals_of(tid, "SigPnd") | signals_of(tid, "ShdPnd")) &
-	       ~signals_of(tid, "SigBlk") & signals_of(tid, "SigCgt");
+	uint64_t waiting, blocked, caught;
+
+	return signals_waiting(tid, &waiting) || signals_of(tid, "SigBlk", &blocked) ||
+	       signals_of(tid, "SigCgt", &caught) || (waiting & ~blocked & caught);
 }
 
 /* These end with EINTR where a thread is stopped in them (signal(7)); all others go on. What reads
@@ -290,7 +304,8 @@ static uint32_t let_run(struct threads *all, struct place *p)
 	return n;
 }
 
-/* A moment, from when all those that go on have come to a processor; but not for ever. */
+/* A moment, from when all those that go on have come to a processor; but not for ever. From then on
+ * they come before nobody, nor does what they fork. */
 static void wait_a_moment(const struct threads *all)
 {
 	const struct timespec moment = {.tv_nsec = MOMENT_NS};
@@ -299,6 +314,8 @@ static void wait_a_moment(const struct threads *all)
 		const struct thread *t = &all->at[i];
 
 		if (!t->runs || !t->arrivals || arrivals_of(t->tid) != t->arrivals) {
+			if (t->runs)
+				setpriority(PRIO_PROCESS, t->tid, t->nice);
 			i++;
 		} else {
 			nanosleep(&moment, NULL);
