@@ -182,6 +182,14 @@ struct call_frame {
 	__u64 r[18];
 };
 
+/* The number of the call that the registers in @r are before, in the slow part of a stub. */
+static __always_inline __u32 slow_number(const struct pt_regs *r)
+{
+	__u32 nr = number_of(r);
+
+	return nr == (__u16)CALL_NUMBER_ANY ? r->ax : nr;
+}
+
 /* A handler returns. What it goes back to in a stub's call is told without the stub. */
 static __always_inline void end_handler(struct capture_state *cs, __u64 sp)
 {
@@ -204,16 +212,17 @@ static __always_inline void end_handler(struct capture_state *cs, __u64 sp)
 	r->cx = f->r[14];
 	r->sp = f->r[15];
 	r->ip = f->r[16];
-	__u64 ip = r->ip, nr = r->ax;
+	__u64 ip = r->ip;
 	int where = call_find(cs);
 	if (where == CALL_BEFORE_PARTLY)
 		r->ax = number_of(r);
 	end_here(cs, SYS_RT_SIGRETURN);
 	cs->call_told = where == CALL_SLOWLY_OVER;
 	cs->noted_head = where == CALL_NOTED && lane_read(&lane) ? lane.head : 0;
-	if (where == CALL_BEFORE && (ip - call_code) % CALL_STUB_BYTES == CALL_SLOW_SYSCALL) {
-		cs->call_nr = nr;
-		cs->entered = order_take(1);
+	/* Behind the probe at its begin, which it does not meet again. */
+	if (where == CALL_BEFORE && (ip - call_code) % CALL_STUB_BYTES != CALL_SLOW) {
+		cs->call_nr = slow_number(r);
+		begin_call(cs, r, cs->call_nr);
 	}
 }
 
