@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_threads.c: signals that come while a thread is stopped and goes on for moments are all taken
- * when it goes on, each once, and say what they said. What the process does with SIGTRAP stays
- * behind steps, and flags that it pushes have no trap flag. */
+ * when it goes on, each once, and say what they said; but what stops the process is not once
+ * SIGCONT has come. What the process does with SIGTRAP stays behind steps, and flags that it pushes
+ * have no trap flag. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +17,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "user/patch/process/threads.h"
+#include "user/patch/process/tracee_call.h"
 #include "user/patch/process/traps.h"
 
 static volatile struct seen {
@@ -246,6 +249,96 @@ static void test_what_is_started_in_moments_is_as_nice(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+static void run_counting(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0); /* in a group that is an orphan not all signals stop it */
+	for (seen->ready = 1;; seen->value++)
+		;
+}
+
+static bool once(void *ctx, uint64_t ip)
+{
+	int *asked = ctx;
+
+	(void)ip;
+	return !(*asked)++;
+}
+
+static void have_calls_made(const struct tracee *t, int calls)
+{
+	const uint64_t none[6] = {0};
+	int64_t parent;
+
+	for (int i = 0; i < calls; i++) {
+		assert_int_equal(tracee_syscall(t, SYS_getppid, none, &parent), 0);
+		assert_int_equal(parent, getpid());
+	}
+}
+
+static bool goes_on(void)
+{
+	usleep(20000);
+	int before = seen->value;
+	for (int i = 0; i < 200 && seen->value < before + 1000; i++)
+		usleep(1000);
+	return seen->value >= before + 1000;
+}
+
+/* Whether a process goes on that stood for @signal when it was sent those of @then, and was let go
+ * behind @calls made in its name, before that and after. */
+static bool goes_on_behind(int signal, const int then[2], int calls)
+{
+	struct threads all = {0};
+	struct tracee t;
+	int asked = 0;
+
+	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	if (!pid)
+		run_counting();
+	while (!seen->ready)
+		usleep(1000);
+	int err = threads_stop(&all, pid);
+	if (err == -EBUSY) {
+		kill(pid, SIGKILL);
+		print_message("SKIP: no process may be traced here\n");
+		skip();
+	}
+	assert_int_equal(err, 0);
+	assert_int_equal(tracee_open(&t, pid), 0);
+	assert_int_equal(kill(pid, signal), 0);
+	for (int i = 0; i < 1000 && !all.at[0].signal; i++, asked = 0)
+		assert_int_equal(threads_come_out(&all, &t, pid, once, &asked), 0);
+	assert_int_equal(all.at[0].signal, signal);
+	have_calls_made(&t, calls);
+	for (int i = 0; i < 2 && then[i]; i++)
+		assert_int_equal(kill(pid, then[i]), 0);
+	have_calls_made(&t, calls);
+	tracee_close(&t);
+	threads_release(&all);
+	bool on = goes_on();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return on;
+}
+
+static void test_what_came_last_of_stop_and_continue_holds(void **state)
+{
+	static const int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		for (int calls = 0; calls < 3; calls++) {
+			int signal = stops[i];
+
+			assert_false(goes_on_behind(signal, (int[2]){0}, calls));
+			assert_true(goes_on_behind(signal, (int[2]){SIGCONT}, calls));
+			assert_true(goes_on_behind(signal, (int[2]){signal, SIGCONT}, calls));
+			assert_false(goes_on_behind(signal, (int[2]){SIGCONT, signal}, calls));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_ignored_traps_stay_ignored),
 		cmocka_unit_test(test_without_descriptors_nobody_has_ended),
 		cmocka_unit_test(test_what_is_started_in_moments_is_as_nice),
+		cmocka_unit_test(test_what_came_last_of_stop_and_continue_holds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "user/patch/process/signals.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,4 +38,16 @@ int signals_waiting(pid_t tid, uint64_t *set)
 	if (!err)
 		*set = its | shared;
 	return err;
+}
+
+bool signals_stops(int signal)
+{
+	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+bool signals_continued(pid_t tid)
+{
+	uint64_t waiting;
+
+	return !signals_waiting(tid, &waiting) && waiting >> (SIGCONT - 1) & 1;
 }

@@ -283,12 +283,29 @@ static uint64_t arrivals_of(pid_t tid)
 	return n;
 }
 
+/* What stops the process is no more, where SIGCONT came behind that. The kernel sees to it, but not
+ * of a thread that has stood for another signal meanwhile, as behind a call (tracee_call.h). Is
+ * called before any goes on, as that would take SIGCONT. */
+static void drop_stops(struct threads *all)
+{
+	bool held = false, continued = false;
+
+	for (uint32_t i = 0; i < all->n; i++)
+		held |= signals_stops(all->at[i].signal);
+	for (uint32_t i = 0; held && !continued && i < all->n; i++)
+		continued = signals_continued(all->at[i].tid);
+	for (uint32_t i = 0; continued && i < all->n; i++)
+		if (signals_stops(all->at[i].signal))
+			all->at[i].signal = 0;
+}
+
 /* Has those go on that may, with what signals they are about to take: one would come to the first
  * that runs. Returns how many. */
 static uint32_t let_run(struct threads *all, struct place *p)
 {
 	uint32_t n = 0;
 
+	drop_stops(all);
 	for (uint32_t i = 0; i < all->n; i++) {
 		struct thread *t = &all->at[i];
 
@@ -384,6 +401,7 @@ static void let_go(const struct thread *t)
 
 void threads_release_others(struct threads *all)
 {
+	drop_stops(all);
 	for (uint32_t i = 1; i < all->n; i++)
 		let_go(&all->at[i]);
 	all->n = all->n ? 1 : 0;
@@ -391,6 +409,7 @@ void threads_release_others(struct threads *all)
 
 void threads_release(struct threads *all)
 {
+	drop_stops(all);
 	for (uint32_t i = 0; i < all->n; i++)
 		let_go(&all->at[i]);
 	free(all->at);

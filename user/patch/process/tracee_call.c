@@ -79,8 +79,9 @@ struct own {
 };
 
 /* A signal cannot wait where another one of its number does so, nor one that the call may be about:
- * a filter sends SIGSYS, and behind a step or breakpoint what becomes of SIGTRAP is set. @waiting:
- * what does so, bit number less 1. */
+ * a filter sends SIGSYS, and behind a step or breakpoint what becomes of SIGTRAP is set. One that
+ * stops the process does not, as SIGSTOP cannot be blocked, and SIGCONT takes those that wait, as
+ * they do it. @waiting: what does so, bit number less 1. */
 static struct own own_of(pid_t pid, uint64_t waiting)
 {
 	siginfo_t info;
@@ -91,7 +92,8 @@ static struct own own_of(pid_t pid, uint64_t waiting)
 	bool call = info.si_signo == SIGTRAP && (info.si_code & ~0x80) == SIGTRAP;
 	if (event || call)
 		return (struct own){0};
-	bool may_wait = info.si_signo != SIGSYS && (info.si_signo != SIGTRAP || info.si_code <= 0);
+	bool may_wait = info.si_signo != SIGSYS && !signals_stops(info.si_signo) &&
+			(info.si_signo != SIGTRAP || info.si_code <= 0);
 	return (struct own){info.si_signo, may_wait && !(waiting >> (info.si_signo - 1) & 1)};
 }
 
@@ -155,8 +157,10 @@ static int execute(const struct tracee *t, const struct own *own, struct user_re
 
 static void send_again(pid_t pid, uint64_t signals)
 {
+	bool continued = signals && signals_continued(pid);
+
 	for (int signal = 1; signals; signal++, signals >>= 1)
-		if (signals & 1)
+		if ((signals & 1) && !(continued && signals_stops(signal)))
 			syscall(SYS_tkill, pid, signal);
 }
 
