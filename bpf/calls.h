@@ -16,6 +16,7 @@
 
 #define SYS_RT_SIGRETURN 15
 #define CALL_NUMBER_ANY 0xffffffffu
+#define CALL_HANDLERS_LEFT 4 /* so many signals at once, each as a handler returns */
 
 volatile __u64 call_code = 0, call_code_end = 0, call_kinds = 0, call_restore = 0;
 volatile struct call_zones call_zones = {};
@@ -140,15 +141,70 @@ static __always_inline void end_here(struct capture_state *cs, __u32 nr)
 	end_call(cs, &cs->regs, nr, cs->regs.ax);
 }
 
+/* struct ucontext, as it lies at the stack pointer when rt_sigreturn() is called: of struct
+ * sigcontext r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags. */
+struct call_frame {
+	__u64 before[5];
+	__u64 r[18];
+};
+
+/* Where the registers are at the call of rt_sigreturn(), they become those that it goes back to. 0:
+ * they cannot be read. Global, as call_find(). */
+__noinline int frame_take(struct capture_state *cs)
+{
+	if (!cs)
+		return 0;
+	struct call_frame *f = (struct call_frame *)cs->words;
+	struct pt_regs *r = &cs->regs;
+
+	if (bpf_probe_read_user(f, sizeof(*f), (void *)r->sp))
+		return 0;
+	r->r8 = f->r[0];
+	r->r9 = f->r[1];
+	r->r10 = f->r[2];
+	r->r11 = f->r[3];
+	r->r12 = f->r[4];
+	r->r13 = f->r[5];
+	r->r14 = f->r[6];
+	r->r15 = f->r[7];
+	r->di = f->r[8];
+	r->si = f->r[9];
+	r->bp = f->r[10];
+	r->bx = f->r[11];
+	r->dx = f->r[12];
+	r->ax = f->r[13];
+	r->cx = f->r[14];
+	r->sp = f->r[15];
+	r->ip = f->r[16];
+	r->flags = f->r[17];
+	return 1;
+}
+
+/* Behind the probe at the begin of rt_sigreturn() it is told that the handler is over: another
+ * signal that comes by then is told where that one goes back to. 0: that cannot be read. */
+static __always_inline int handlers_leave(struct capture_state *cs)
+{
+	for (int i = 0; i < CALL_HANDLERS_LEFT; i++) {
+		__u64 in = cs->regs.ip - call_restore;
+
+		if (in <= CALL_SLOW || in > CALL_SLOW_SYSCALL)
+			return 1;
+		if (!frame_take(cs))
+			return 0;
+	}
+	return 0;
+}
+
 /* A signal has found the task with cs->regs, which become what is to be told. True: of that, ip and
  * sp alone. A call that is over, but neither noted nor told by then, is told. */
 static __always_inline bool call_signalled(struct capture_state *cs)
 {
 	struct call_lane lane = {};
-	int where = call_find(cs);
+	__u64 sp = cs->regs.sp;
+	int where = handlers_leave(cs) ? call_find(cs) : CALL_UNTOLD;
 	__u32 nr = cs->call_nr;
 
-	cs->in_stub = where != CALL_ELSEWHERE;
+	cs->in_stub = where != CALL_ELSEWHERE || cs->regs.sp != sp;
 	/* Unless another signal has found it there, and nothing was noted since. */
 	bool tells = where == CALL_NOTED &&
 		     !(lane_read(&lane) && cs->noted_head && lane.head == cs->noted_head);
@@ -175,13 +231,6 @@ static __always_inline bool call_signalled(struct capture_state *cs)
 	return where == CALL_BEFORE_HIDDEN;
 }
 
-/* struct ucontext, as it lies at the stack pointer when rt_sigreturn() is called: of struct
- * sigcontext r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags. */
-struct call_frame {
-	__u64 before[5];
-	__u64 r[18];
-};
-
 /* The number of the call that the registers in @r are before, in the slow part of a stub. */
 static __always_inline __u32 slow_number(const struct pt_regs *r)
 {
@@ -191,27 +240,15 @@ static __always_inline __u32 slow_number(const struct pt_regs *r)
 }
 
 /* A handler returns. What it goes back to in a stub's call is told without the stub. */
-static __always_inline void end_handler(struct capture_state *cs, __u64 sp)
+static __always_inline void end_handler(struct capture_state *cs)
 {
-	struct call_frame *f = (struct call_frame *)cs->words;
 	struct pt_regs *r = &cs->regs;
 	struct call_lane lane = {};
 
-	if (bpf_probe_read_user(f, sizeof(*f), (void *)sp)) {
+	if (!frame_take(cs) || !handlers_leave(cs)) {
 		cs->number++;
 		return;
 	}
-	r->r8 = f->r[0];
-	r->r9 = f->r[1];
-	r->r10 = f->r[2];
-	r->r11 = f->r[3];
-	r->di = f->r[8];
-	r->si = f->r[9];
-	r->dx = f->r[12];
-	r->ax = f->r[13];
-	r->cx = f->r[14];
-	r->sp = f->r[15];
-	r->ip = f->r[16];
 	__u64 ip = r->ip;
 	int where = call_find(cs);
 	if (where == CALL_BEFORE_PARTLY)
@@ -270,7 +307,7 @@ int call_begin(struct pt_regs *ctx)
 	cs->call_nr = nr;
 	cs->call_told = 0;
 	if (nr == SYS_RT_SIGRETURN)
-		end_handler(cs, cs->regs.sp);
+		end_handler(cs);
 	return 0;
 }
 

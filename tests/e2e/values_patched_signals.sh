@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # values_patched_signals.sh: with --carrier patch, two signals that find a thread in one call, each at any
 # instruction that the call takes in the stubs: a tracer steps there and sends the first, and where its handler is back
-# it steps on and sends the second. So for calls that the stub notes itself, and for those that
-# probes see, by an instruction whose number is known and by one of any number. What is told is what is printed.
+# it steps on and sends the second. So for calls that the stub notes itself, and for those that probes see, by an
+# instruction whose number is known and by one of any number. And two of which the second finds the first one's
+# handler as that returns, at each instruction of its call of rt_sigreturn(). What is told is what is printed.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -35,6 +36,7 @@ int main(void)
 	char go;
 	fd = open("/proc/self/exe", O_RDONLY);
 	signal(SIGUSR1, handle);
+	signal(SIGUSR2, handle);
 	signal(SIGTRAP, end);
 	printf("ready %d\n", getpid());
 	read(0, &go, 1);
@@ -43,8 +45,9 @@ int main(void)
 		kill(getpid(), SIGTRAP); /* here the tracer begins to step, or it is over */
 		if (over)
 			break;
-		switch (i % 3) {
+		switch (i % 4) {
 		case 0:
+		case 3:
 			result = getrandom(&bytes, 8, 0);
 			break;
 		case 1:
@@ -70,6 +73,7 @@ cat >steps.c <<'C'
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+enum { WITHIN = 3 };
 static unsigned long from, to;
 static int status;
 static int find(pid_t pid)
@@ -105,16 +109,48 @@ static void step(pid_t pid)
 	go_on(pid, PTRACE_SYSCALL, 0); /* its begin */
 	go_on(pid, PTRACE_SYSCALL, 0);
 }
-/* Sends a signal, and lets the process go until its handler has returned. A step would be seen in the flags. */
-static void handle(pid_t pid)
+/* Sends a signal, whose handler goes on up to its first call. A step would be seen in the flags. */
+static void begin(pid_t pid, int sig)
+{
+	kill(pid, sig);
+	go_on(pid, PTRACE_CONT, 0); /* up to the signal */
+	go_on(pid, PTRACE_SYSCALL, sig);
+}
+/* Until the handler has returned. */
+static void end(pid_t pid)
 {
 	struct user_regs_struct r = {0};
-	kill(pid, SIGUSR1);
-	go_on(pid, PTRACE_CONT, 0); /* up to the signal */
-	go_on(pid, PTRACE_SYSCALL, SIGUSR1);
 	while (!ptrace(PTRACE_GETREGS, pid, 0, &r) && r.orig_rax != SYS_rt_sigreturn)
 		go_on(pid, PTRACE_SYSCALL, 0);
 	go_on(pid, PTRACE_SYSCALL, 0);
+}
+static void handle(pid_t pid)
+{
+	begin(pid, SIGUSR1);
+	end(pid);
+}
+/* The second comes in the handler, as that returns by so many instructions in the stubs. */
+static int send_within(pid_t pid, int after)
+{
+	struct user_regs_struct r = {0};
+	for (int i = 0; i < 300 && stands_in(pid); i++)
+		step(pid);
+	begin(pid, SIGUSR1);
+	while (!ptrace(PTRACE_GETREGS, pid, 0, &r) && r.orig_rax != SYS_pread64)
+		go_on(pid, PTRACE_SYSCALL, 0);
+	go_on(pid, PTRACE_SYSCALL, 0);
+	for (int i = 0; i < 300 && stands_in(pid); i++)
+		step(pid);
+	for (int i = 0; i < 300 && !stands_in(pid); i++)
+		step(pid);
+	for (int i = 0; i < after && stands_in(pid); i++)
+		step(pid);
+	if (!stands_in(pid))
+		return 0;
+	begin(pid, SIGUSR2);
+	end(pid);
+	end(pid);
+	return 1;
 }
 /* False: the call takes not so many instructions. */
 static int send_two(pid_t pid, int first, int apart)
@@ -136,18 +172,18 @@ static int send_two(pid_t pid, int first, int apart)
 int main(int argc, char **argv)
 {
 	pid_t pid = atoi(argv[1]);
-	int turns[] = {6, 6, 2}, first[3] = {0}, apart[3] = {0}, sent = 0, kinds = 3;
+	int turns[] = {6, 6, 2, 1}, first[4] = {0}, apart[4] = {0}, sent = 0, kinds = 4;
 	if (!find(pid) || ptrace(PTRACE_SEIZE, pid, 0, 0))
 		return 1;
 	puts("seized");
 	fflush(stdout);
-	for (int i = 0; kinds; i = (i + 1) % 3) {
+	for (int i = 0; kinds; i = (i + 1) % 4) {
 		while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP)
 			ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status));
 		if (!WIFSTOPPED(status))
 			return 2;
 		if (apart[i] < turns[i]) {
-			if (send_two(pid, first[i], apart[i])) {
+			if (i == WITHIN ? send_within(pid, first[i]) : send_two(pid, first[i], apart[i])) {
 				first[i]++;
 				sent++;
 			} else {
