@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # carrier_two.sh: a process that one recorder patches is not probed by another one, whose probes in the same file
-# would tear patches: it is refused, with the process named, and the process goes on with what its file has.
+# would tear patches: it is refused, with the process named, and the process goes on with what its file has. One
+# recorder at a time places probes or patches in a file: another one waits for some seconds. Who comes to patch a
+# process that is probed leaves those probes where they are.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs "${CC:-cc}" python3
+needs "${CC:-cc}" python3 flock
 work_in_own_folder
 
 cat >works.c <<'C'
@@ -65,6 +67,75 @@ wait $first
 claim "the first one ends as it should" [ $? = 0 ]
 claim "the text is as in its file" is "$(python3 differs.py $pid works)" 0
 claim "and then it can be recorded" "$PUGMARK" record -q -p $pid --carrier probe --duration .3 -o third
+
+# Somebody else's turn, which is a lock of the file: for a moment, or for long.
+exec 9<works
+flock 9
+timeout 100 "$PUGMARK" record -q -p $pid --carrier probe --duration .2 -o waits 9<&- >waits.out 2>&1 &
+waits=$!
+sleep 4
+claim "who waits for a turn has begun no recording" [ ! -e waits ]
+claim "nor placed a probe" is "$(python3 differs.py $pid works)" 0
+flock -u 9
+wait $waits
+claim "and records when it comes" [ $? = 0 ]
+flock 9
+never=()
+for carrier in probe patch; do
+	timeout 100 "$PUGMARK" record -q -p $pid --carrier $carrier --duration .2 -o never.$carrier 9<&- \
+		>never.$carrier.out 2>&1 &
+	never+=("$!")
+done
+timeout 100 "$PUGMARK" record -q --carrier patch -o never.start ./works 9<&- >never.start.out 2>&1 &
+never+=("$!")
+for one in "${never[@]}"; do
+	wait "$one"
+	claim "who waits for long gives up" [ $? = 1 ]
+done
+for how in probe patch start; do
+	claim "and says so ($how)" grep -q 'works: another process holds a lock on it (flock).*(try again' never.$how.out
+done
+exec 9<&-
+
+# Probes are there when somebody comes to patch; they go before its patches, or after.
+declare -A recorder
+breakpoints() {
+	timeout 60 "$PUGMARK" record -p $pid --carrier probe -o "probes.$1" >"probes.$1.err" 2>&1 &
+	recorder[prober]=$!
+	for _ in $(seq 200); do
+		grep -q ': recording' "probes.$1.err" && break
+		sleep .05
+	done
+}
+patches() {
+	timeout 60 "$PUGMARK" record -p $pid --carrier patch -o "patches.$1" >"patches.$1.err" 2>&1 &
+	recorder[patcher]=$!
+	for _ in $(seq 200); do
+		grep -q ': recording' "patches.$1.err" && break
+		sleep .05
+	done
+}
+for first in prober patcher; do
+	[ $first = prober ] && second=patcher || second=prober
+	breakpoints $first
+	probed=$(python3 differs.py $pid works)
+	patches $first
+	claim "probes of another recorder stay" grep -qE ' [1-9][0-9]* since somebody else has a breakpoint there' patches.$first.err
+	claim "and others are patched" grep -qE ' [1-9][0-9]* of [0-9]+ witnesses patched' patches.$first.err
+	kill "${recorder[$first]}"
+	wait "${recorder[$first]}"
+	claim "the $first ends first, as it should" [ $? = 0 ]
+	[ $first = prober ] ||
+		claim "the probes are as they were" is "$(python3 differs.py $pid works)" "$probed"
+	kill "${recorder[$second]}"
+	wait "${recorder[$second]}"
+	claim "the $second ends as it should" [ $? = 0 ]
+	claim "the text is as in its file" is "$(python3 differs.py $pid works)" 0
+	for one in probes patches; do
+		run 0 verify $one.$first
+		claim "what came by $one is complete" grep -q '^complete' out
+	done
+done
 kill $pid
 read -r last <&5
 wait $pid

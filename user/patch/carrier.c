@@ -8,6 +8,8 @@
 #include "user/patch/area.h"
 #include "user/patch/attach.h"
 #include "user/patch/detach.h"
+#include "user/patch/file_turns.h"
+#include "user/patch/foreign.h"
 #include "user/patch/late.h"
 #include "user/patch/object.h"
 #include "user/patch/text/patches.h"
@@ -41,6 +43,8 @@ struct carrier {
 	char *folder;		       /* of the recording, absolute */
 	struct area *areas[AREAS_MAX]; /* whatever was given memory */
 	uint32_t n_areas, n_patched;
+	bool *foreign;		     /* by site: somebody else has a breakpoint there */
+	uint32_t n_left;	     /* for that, in the last process */
 	uint32_t n_detached, n_kept; /* processes; those that keep some of the code */
 	uint32_t n_failed;	     /* those whose patches could not be taken out */
 	int stop_err;		     /* why, or why none were; 0: all were */
@@ -139,6 +143,10 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 		err = add_modules(c, spans, diag);
 	}
 	if (!err) {
+		c->foreign = calloc(c->n_sites + 1, sizeof(*c->foreign));
+		err = c->foreign ? 0 : -ENOMEM;
+	}
+	if (!err) {
 		*out = c;
 		return 0;
 	}
@@ -204,6 +212,7 @@ void carrier_free(struct carrier *c)
 		free(c->modules[m].text);
 	}
 	free(c->returns);
+	free(c->foreign);
 	free(c);
 }
 
@@ -287,10 +296,12 @@ static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_
 		c->why = "its rare events cannot be probed (uprobe_multi is needed: Linux 6.6)";
 		err = probe_area(c, a, number);
 	}
-	if (!err)
+	if (!err) {
 		*out = a;
-	else if (runs)
+		c->n_left = foreign_leave(a, c->foreign);
+	} else if (runs) {
 		take_back(a);
+	}
 	return err;
 }
 
@@ -372,6 +383,22 @@ static int patch(struct carrier *c, const struct tracee *t, int *placed, struct 
 	return 0;
 }
 
+static int look_at(struct carrier *c, pid_t pid, struct pugmark_diag *diag)
+{
+	int err = foreign_find(pid, c->modules, c->n_modules, c->foreign);
+
+	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory") : 0;
+}
+
+int carrier_look(struct carrier *c, struct pugmark_diag *diag)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < c->options->n_pids; i++)
+		err = look_at(c, c->options->pids[i], diag);
+	return err;
+}
+
 int carrier_seize(struct carrier *c, pid_t pid, struct pugmark_diag *diag)
 {
 	(void)c;
@@ -382,18 +409,32 @@ int carrier_seize(struct carrier *c, pid_t pid, struct pugmark_diag *diag)
 		       : 0;
 }
 
+/* Nobody else changes the files until the process is patched, and its probes are in place. */
+static int take_turn(struct carrier *c, pid_t pid, struct file_turns *turns,
+		     struct pugmark_diag *diag)
+{
+	if (!c->later)
+		return file_turns_wait(turns, c->options, diag);
+	int err = file_turns_to_probe(turns, c->options, diag);
+	return err ? err : look_at(c, pid, diag);
+}
+
 int carrier_start(struct carrier *c, pid_t pid, int *status, struct pugmark_diag *diag)
 {
 	struct tracee t = {.pid = pid, .mem_fd = -1};
+	struct file_turns turns = {0};
 	int err = start_reach(&t), placed = 0;
 	bool stopped = err != -ESRCH;
 
 	c->why_pid = pid;
 	c->why = err == -ENOENT ? "it has no dynamic linker of glibc" : NULL;
-	if (!err)
+	if (stopped)
+		placed = take_turn(c, pid, &turns, diag);
+	if (!err && !placed)
 		err = patch(c, &t, &placed, diag);
-	else if (stopped)
+	else if (stopped && !placed)
 		placed = place(c, &t, NULL, diag);
+	file_turns_end(&turns);
 	if (placed)
 		kill(pid, SIGKILL);
 	if (stopped)
@@ -456,10 +497,11 @@ char *carrier_attach(struct carrier *c, pid_t pid)
 		return carrier_words(c);
 	if (asprintf(&words,
 		     "process %d: %u of %u witnesses patched, %u left to probes since a thread was "
-		     "there; its %u threads were stopped twice: for %.1f ms, in which it was given "
+		     "there, %u since somebody else has a breakpoint there; its %u threads were "
+		     "stopped twice: for %.1f ms, in which it was given "
 		     "memory, and for %.1f ms, in which it was patched",
-		     pid, done.patched, c->n_sites, done.left, done.n_threads, given_ns / 1e6,
-		     done.stopped_ns / 1e6) < 0)
+		     pid, done.patched, c->n_sites, done.left - c->n_left, c->n_left,
+		     done.n_threads, given_ns / 1e6, done.stopped_ns / 1e6) < 0)
 		return NULL;
 	return words;
 }
@@ -559,9 +601,9 @@ char *carrier_words(const struct carrier *c)
 			       : words;
 	if (asprintf(&words,
 		     "%u of %u witnesses patched (no room at %u, read by probes %u, in code "
-		     "that is not known %u)",
+		     "that is not known %u, somebody else has a breakpoint at %u)",
 		     c->n_patched, c->n_sites, n_places[PATCH_SHORT], n_places[PATCH_READS],
-		     n_places[PATCH_UNKNOWN]) < 0)
+		     n_places[PATCH_UNKNOWN], c->n_left) < 0)
 		return NULL;
 	return words;
 }

@@ -23,6 +23,9 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
  * does that. Borrows @probes. Returns 0 or -errno with @diag filled. */
 int carrier_open(struct carrier *carrier, struct probes *probes, bool later,
 		 struct pugmark_diag *diag);
+/* Before probes are placed, where processes run: notes at which witnesses of theirs somebody else
+ * has a breakpoint, which no patch takes away. Returns 0 or -errno with @diag filled. */
+int carrier_look(struct carrier *carrier, struct pugmark_diag *diag);
 void carrier_free(struct carrier *carrier);
 /* What the patches write; lives as long as the carrier. */
 struct lanes *carrier_lanes(struct carrier *carrier);

@@ -201,7 +201,9 @@ static bool is_patched_in(pid_t pid, const struct stat *files, uint32_t n)
 
 	if (open_record(pid, &record, &memory))
 		return false;
-	int n_maps = tracee_open(&t, pid) ? 0 : tracee_maps(pid, &maps);
+	bool ours = record->recorder == getpid() &&
+		    record->recorder_start == remains_start_of(getpid());
+	int n_maps = ours || tracee_open(&t, pid) ? 0 : tracee_maps(pid, &maps);
 	for (int i = 0; i < n_maps && !found; i++)
 		found = is_of(&maps[i], files, n) && has_patches(&t, record, &maps[i]);
 	tracee_close(&t);

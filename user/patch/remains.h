@@ -13,8 +13,8 @@
 uint64_t remains_start_of(pid_t pid);
 /* Whether process @pid is patched by a recorder that still runs. */
 bool remains_is_recorded(pid_t pid);
-/* A process in which code of one of the @n files is patched, by whomever, so that a probe's byte in
- * it would tear a patch; 0: there is none. */
+/* A process in which code of one of the @n files is patched, by another recorder, so that a probe's
+ * byte in it would tear a patch; 0: there is none. */
 pid_t remains_of_files(const struct stat *files, uint32_t n);
 /* Takes them out of @pid, with the memory that it was given. Returns how many instructions were
  * restored, 0: it had none patched; -EBUSY: another recorder patches it now; -EBADMSG: what is said

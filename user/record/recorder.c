@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +28,7 @@
 static void run_free(struct recording_run *run)
 {
 	launch_cancel(&run->child);
+	file_turns_end(&run->turns);
 	probed_now_deinit(&run->now);
 	capturing_free(run->capturing);
 	callers_free(run->callers);
@@ -95,25 +95,6 @@ static void remove_remains(const struct recorder_options *o)
 			failed, failed == 1 ? "" : "es");
 }
 
-/* A probe is a byte in all processes that have the file. In an instruction that is patched it would
- * be followed by what is left of the patch, and be taken away with the old first byte: the process
- * would execute what nobody wrote. */
-static int refuse_patched(const struct recorder_options *o, struct pugmark_diag *diag)
-{
-	struct stat files[64];
-	uint32_t n = 0;
-
-	for (uint32_t m = 0; m < o->n_modules && n < 64; m++)
-		n += !stat(o->modules[m].path, &files[n]);
-	pid_t pid = remains_of_files(files, n);
-	return pid ? pugmark_diag_set(diag, -EBUSY, NULL, PUGMARK_NO_OFFSET,
-				      "process %d is patched by another pugmark, which probes in "
-				      "the same file would break (end that recording first; if its "
-				      "recorder was killed, try again or end the process)",
-				      pid)
-		   : 0;
-}
-
 /* Patched instructions tell more than can be coded while they do. */
 static bool codes_later(const struct recorder_options *o)
 {
@@ -161,7 +142,9 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err && o->carrier)
 		err = carrier_new(o, run->now.spans, &run->carrier, diag);
 	if (!err)
-		err = refuse_patched(o, diag);
+		err = file_turns_to_probe(&run->turns, o, diag);
+	if (!err && o->carrier && !o->argv)
+		err = carrier_look(run->carrier, diag);
 	uint64_t before_ns = clock_now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);
@@ -172,6 +155,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err && o->captures)
 		err = capturing_new(o, run->now.spans, probes_tasks_fd(run->probes),
 				    &run->capturing, diag);
+	if (!o->carrier || o->argv) /* or it lasts until processes are patched */
+		file_turns_end(&run->turns);
 	run->attach_ns = clock_now_ns() - before_ns;
 	if (!err)
 		err = adopt(o, run->probes, run->child.pid, diag);
@@ -406,6 +391,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_enable(run.probes);
 		done.probed_from_ns = clock_now_ns();
 		err = let_go(&run, diag);
+		file_turns_end(&run.turns);
 	}
 	if (!err && options->begun_fd > 0 && write(options->begun_fd, "", 1) != 1)
 		err = pugmark_diag_set(diag, -EPIPE, NULL, PUGMARK_NO_OFFSET,

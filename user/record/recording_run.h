@@ -6,6 +6,7 @@
 #include "user/kernel/idle_thread.h"
 #include "user/kernel/probes.h"
 #include "user/patch/carrier.h"
+#include "user/patch/file_turns.h"
 #include "user/proc/caught_signals.h"
 #include "user/proc/launch.h"
 #include "user/record/cost/forecast.h"
@@ -25,6 +26,7 @@ struct recording_run {
 	struct carrier *carrier;     /* NULL: probes carry everything */
 	struct capturing *capturing; /* NULL: not at level values */
 	struct launch child;
+	struct file_turns turns; /* while probes and patches are placed */
 	char *path;
 	struct caught_signals signals;
 	int notify_fd;

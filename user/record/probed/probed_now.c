@@ -3,6 +3,7 @@
 #include "user/record/probed/probed_now.h"
 
 #include "offline/base/clock.h"
+#include "user/patch/file_turns.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,6 +86,7 @@ static void note_change(struct probed_now *p, double planned_s, double cpu_s, ui
 static int change_plans(struct probed_now *p, struct pugmark_diag *diag)
 {
 	struct recorder_options changed;
+	struct file_turns turns = {0};
 	char *news;
 	double planned_s, cpu_s;
 	uint32_t n = p->modules.n_modules;
@@ -106,7 +108,10 @@ static int change_plans(struct probed_now *p, struct pugmark_diag *diag)
 	if (!err)
 		err = recording_writer_change(p->writer, &changed, p->spans, diag);
 	if (!err)
+		err = file_turns_to_probe(&turns, &changed, diag);
+	if (!err)
 		err = probes_change(p->probes, &changed, p->spans, diag);
+	file_turns_end(&turns);
 	if (err)
 		return err;
 	recording_writer_began(p->writer, probes_changed_ns(p->probes));
