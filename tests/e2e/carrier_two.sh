@@ -13,19 +13,20 @@ work_in_own_folder
 cat >works.c <<'C'
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #define FN __attribute__((noipa))
 static volatile int over;
 FN static long leaf(long x) { return x * 3 + 1; }
 FN static long fib(long n) { return n < 2 ? leaf(n) : fib(n - 1) + fib(n - 2); }
 FN static void on_term(int s) { over = s; }
-int main(void)
+int main(int argc, char **argv)
 {
-	long wrong = 0;
+	long wrong = 0, rounds = argc > 1 ? atol(argv[1]) : 1L << 40;
 	signal(SIGTERM, on_term);
 	if (write(1, "ready\n", 6) < 0)
 		return 2;
-	for (; !over; usleep(2000))
+	for (; !over && rounds--; usleep(2000))
 		wrong += fib(12) != 665;
 	printf("%ld wrong\n", wrong);
 	return 0;
@@ -45,11 +46,11 @@ for line in open(f"/proc/{pid}/maps"):
 print(n)
 P
 "${CC:-cc}" -O2 works.c -o works 2>err || skip "does not compile: $(head -n 1 err)"
-mkfifo out
-./works >out &
+mkfifo told
+./works >told &
 pid=$!
 started+=("$pid")
-exec 5<out
+exec 5<told
 read -r ready <&5
 timeout 300 "$PUGMARK" record -p $pid --carrier patch -o first >first.out 2>first.err &
 first=$!
@@ -127,6 +128,11 @@ for first in prober patcher; do
 	claim "the $first ends first, as it should" [ $? = 0 ]
 	[ $first = prober ] ||
 		claim "the probes are as they were" is "$(python3 differs.py $pid works)" "$probed"
+	if [ $second = prober ]; then # nobody patches now
+		run 0 record --carrier patch -o starts.it ./works 300
+		cp out starts.out
+		cp err starts.err
+	fi
 	kill "${recorder[$second]}"
 	wait "${recorder[$second]}"
 	claim "the $second ends as it should" [ $? = 0 ]
@@ -136,6 +142,11 @@ for first in prober patcher; do
 		claim "what came by $one is complete" grep -q '^complete' out
 	done
 done
+claim "what is started while another recorder probes its file is patched elsewhere" \
+	grep -qE ' [1-9][0-9]* of .*somebody else has a breakpoint at [1-9]' starts.err
+claim "and ends with the right results" grep -q '^0 wrong' starts.out
+run 0 verify starts.it
+claim "recorded completely" grep -q '^complete' out
 kill $pid
 read -r last <&5
 wait $pid
