@@ -128,7 +128,7 @@ for first in prober patcher; do
 	claim "the $first ends first, as it should" [ $? = 0 ]
 	[ $first = prober ] ||
 		claim "the probes are as they were" is "$(python3 differs.py $pid works)" "$probed"
-	if [ $second = prober ]; then # nobody patches now
+	if [ "$second" = prober ]; then # nobody patches now
 		run 0 record --carrier patch -o starts.it ./works 300
 		cp out starts.out
 		cp err starts.err
