@@ -8,7 +8,7 @@
 # TEST is a program; -c runs a shell command under a name; -q is a test that asks how long things take:
 # it runs when all others have ended, with nothing beside it. -t is the time limit of those that follow.
 # JOBS run at a time; with -i up to twice as many, because many tests mostly wait: one more after each
-# second in which a fifth of a processor was idle, one fewer after each in which none was.
+# second in which half a processor was idle, one fewer after each in which none was.
 # -b is a command that builds: it begins at once, is beside the JOBS, and has what processor time they
 # leave, which counts as idle. Tests named behind it need what it builds, and begin when it has ended. They are to compute
 # alone, and to record nothing.
@@ -218,7 +218,7 @@ set_lanes() {
 	asked=$now
 	[ "$since" ] || return 0
 	left=$(((idle - was) * 10000))
-	if [ $((left * 5)) -ge $((now - since)) ]; then
+	if [ $((left * 2)) -ge $((now - since)) ]; then
 		lanes=$((lanes < 2 * jobs ? lanes + 1 : lanes))
 	elif [ $((left * 20)) -lt $((now - since)) ]; then
 		lanes=$((lanes > jobs ? lanes - 1 : lanes))

@@ -5,6 +5,7 @@
  * makes of each alone. With it as many before the loss as events were lost are the loss's, and all
  * others are what they were: one more before it, and all that is behind. The certificate lists the
  * same. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,7 +118,10 @@ static bool record_walk(uint64_t seed, uint64_t lost)
 	struct walk walk;
 	uint32_t unresolved = 0;
 
-	if (choose_witnesses(prog, MODE_BEST, &choice, &unresolved)) {
+	int err = choose_witnesses(prog, MODE_BEST, &choice, &unresolved);
+	if (err) {
+		if (err == -EDOM)
+			choice_deinit(&choice);
 		program_free(prog);
 		return false;
 	}
