@@ -100,27 +100,19 @@ exec 9<&-
 
 # Probes are there when somebody comes to patch; they go before its patches, or after.
 declare -A recorder
-breakpoints() {
-	timeout 60 "$PUGMARK" record -p $pid --carrier probe -o "probes.$1" >"probes.$1.err" 2>&1 &
-	recorder[prober]=$!
+attach_by() { # CARRIER WHO RECORDING
+	timeout 60 "$PUGMARK" record -p $pid --carrier "$1" -o "$3" >"$3.err" 2>&1 &
+	recorder[$2]=$!
 	for _ in $(seq 200); do
-		grep -q ': recording' "probes.$1.err" && break
-		sleep .05
-	done
-}
-patches() {
-	timeout 60 "$PUGMARK" record -p $pid --carrier patch -o "patches.$1" >"patches.$1.err" 2>&1 &
-	recorder[patcher]=$!
-	for _ in $(seq 200); do
-		grep -q ': recording' "patches.$1.err" && break
+		grep -q ': recording' "$3.err" && break
 		sleep .05
 	done
 }
 for first in prober patcher; do
 	[ $first = prober ] && second=patcher || second=prober
-	breakpoints $first
+	attach_by probe prober probes.$first
 	probed=$(python3 differs.py $pid works)
-	patches $first
+	attach_by patch patcher patches.$first
 	claim "probes of another recorder stay" grep -qE ' [1-9][0-9]* since somebody else has a breakpoint there' patches.$first.err
 	claim "and others are patched" grep -qE ' [1-9][0-9]* of [0-9]+ witnesses patched' patches.$first.err
 	kill "${recorder[$first]}"

@@ -65,23 +65,30 @@ static bool anywhere(void *ctx, uint64_t ip)
 	return true;
 }
 
-static void test_no_signal_is_lost(void **state)
+/* A process that does @run, stopped, whose threads are @all. */
+static pid_t stop_one(void (*run)(void), struct threads *all)
 {
-	(void)state;
-	struct threads all = {0};
 	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = fork();
 	if (!pid)
-		run_child();
+		run();
 	while (!seen->ready)
 		usleep(1000);
-	int err = threads_stop(&all, pid);
+	int err = threads_stop(all, pid);
 	if (err == -EBUSY) {
 		kill(pid, SIGKILL);
 		print_message("SKIP: no process may be traced here\n");
 		skip();
 	}
 	assert_int_equal(err, 0);
+	return pid;
+}
+
+static void test_no_signal_is_lost(void **state)
+{
+	(void)state;
+	struct threads all = {0};
+	pid_t pid = stop_one(run_child, &all);
 	assert_int_equal(sigqueue(pid, SIGUSR1, (union sigval){.sival_int = 4711}), 0);
 	assert_int_equal(kill(pid, SIGUSR2), 0);
 	assert_int_equal(kill(pid, SIGRTMAX), 0);
@@ -222,19 +229,7 @@ static void test_what_is_started_in_moments_is_as_nice(void **state)
 	struct threads all = {0};
 	struct tracee t;
 
-	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pid = fork();
-	if (!pid)
-		run_starter();
-	while (!seen->ready)
-		usleep(1000);
-	int err = threads_stop(&all, pid);
-	if (err == -EBUSY) {
-		kill(pid, SIGKILL);
-		print_message("SKIP: no process may be traced here\n");
-		skip();
-	}
-	assert_int_equal(err, 0);
+	pid_t pid = stop_one(run_starter, &all);
 	assert_int_equal(tracee_open(&t, pid), 0);
 	seen->changes = 1;
 	assert_int_equal(threads_come_out(&all, &t, pid, anywhere, NULL), 0);
@@ -293,19 +288,7 @@ static bool goes_on_behind(int signal, const int then[2], int calls)
 	struct tracee t;
 	int asked = 0;
 
-	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pid = fork();
-	if (!pid)
-		run_counting();
-	while (!seen->ready)
-		usleep(1000);
-	int err = threads_stop(&all, pid);
-	if (err == -EBUSY) {
-		kill(pid, SIGKILL);
-		print_message("SKIP: no process may be traced here\n");
-		skip();
-	}
-	assert_int_equal(err, 0);
+	pid_t pid = stop_one(run_counting, &all);
 	assert_int_equal(tracee_open(&t, pid), 0);
 	assert_int_equal(kill(pid, signal), 0);
 	for (int i = 0; i < 1000 && !all.at[0].signal; i++, asked = 0)
