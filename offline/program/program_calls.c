@@ -4,7 +4,7 @@
  * call. */
 #include "offline/program/program_maker.h"
 
-#include "offline/link/leaf_imports.h"
+#include "offline/base/leaf_functions.h"
 
 #include <string.h>
 
@@ -84,7 +84,7 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 	} else if (s->via == PUGMARK_VIA_IMPORT && s->target == PUGMARK_NONE &&
 		   s->import != PUGMARK_NONE && !model->imports[s->import].ifunc &&
 		   !(m->options->traced && m->options->traced[s->import]) &&
-		   import_is_leaf(model->imports[s->import].name)) {
+		   leaf_function(model->imports[s->import].name)) {
 		b->call = CALL_LEAF;
 	}
 	if (b->call != CALL_LEAF && !(b->flags & PROG_TAIL) &&

@@ -7,7 +7,7 @@
  */
 #include "offline/recover/explain/landing.h"
 
-#include "offline/base/raises_nothing.h"
+#include "offline/base/leaf_functions.h"
 
 #define DECISIONS_MAX 64 /* that are looked at in one frame; beyond them, nothing is said */
 
@@ -95,8 +95,10 @@ static bool note(struct search *s, const struct reached *r, uint32_t last, uint3
  * of the C library and raises none. */
 static bool stays_inside(const struct parse_tables *tables, const struct pugmark_plan_node *n)
 {
-	if (n->kind == PUGMARK_NODE_KIND_LEAF)
-		return raises_nothing(tables->plan->strings + n->import);
+	if (n->kind == PUGMARK_NODE_KIND_LEAF) {
+		const struct leaf_function *leaf = leaf_function(tables->plan->strings + n->import);
+		return leaf && leaf->raises_nothing;
+	}
 	return n->kind == PUGMARK_NODE_KIND_CALL && !(n->flags & PUGMARK_NODE_NORETURN) &&
 	       parse_tables_stays_inside(tables, n->callee);
 }
