@@ -17,15 +17,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <pugmark/trace.h>
 
-#include "offline/log/segment.h"
-#include "offline/plan/plan_build.h"
 #include "tests/support/random_program.h"
-#include "tests/support/walker.h"
-#include "user/record/write/recording_meta.h"
+#include "tests/support/walk_recording.h"
 
 enum { TASKS = 4, CHILD = 4, STEPS = 400, EVENTS_MAX = 20000, SEGMENT_EVENTS_MAX = 12, SEEDS = 40 };
 
@@ -51,30 +47,6 @@ static const char *file_named(const char *name)
 
 /* ---- the recording ---- */
 
-static void put_segment(FILE *f, struct segment_header *header, const void *payload)
-{
-	uint8_t head[SEGMENT_HEADER_BYTES];
-
-	header->stored_bytes = header->raw_bytes;
-	header->crc = crc32(0, payload, header->raw_bytes);
-	segment_header_write(header, head);
-	fwrite(head, 1, sizeof(head), f);
-	fwrite(payload, 1, header->raw_bytes, f);
-}
-
-static void put_born(FILE *f, int task, int parent)
-{
-	char text[160];
-	struct segment_header header = {.kind = SEGMENT_PROCESS, .n = 1};
-
-	header.raw_bytes = (uint32_t)snprintf(text, sizeof(text),
-					      "{\"ev\":\"task\",\"t\":1,\"task\":%d,\"tid\":%d,"
-					      "\"pid\":%d,\"comm\":\"w\",\"parent\":"
-					      "%d}\n",
-					      task, 10 + task, 10 + task, parent);
-	put_segment(f, &header, text);
-}
-
 struct source {
 	struct pugmark_witness_event *events;
 	uint32_t n, done;
@@ -85,38 +57,12 @@ struct source {
 /* The next segment of a task, of a few events. */
 static void put_events(FILE *f, uint32_t task, struct source *from)
 {
-	struct segment_encoder *enc = segment_encoder_new(1);
-	struct segment_header header = {
-		.kind = SEGMENT_EVENTS, .task = task, .first_event = from->done};
-	uint64_t bases[SEGMENT_MAX_MODULES] = {0};
-	uint32_t n = 1 + random_below(&dice, SEGMENT_EVENTS_MAX);
+	uint32_t n = 1 + random_below(&dice, SEGMENT_EVENTS_MAX), left = from->n - from->done;
 
-	assert_non_null(enc);
-	bases[from->module] = from->bias;
-	segment_encoder_reset(enc, bases, 1ull << from->module);
-	for (; n && from->done < from->n; n--, from->done++)
-		assert_int_equal(segment_encoder_add(enc, &from->events[from->done]), 0);
-	const uint8_t *payload = segment_encoder_finish(enc, &header);
-	assert_non_null(payload);
-	put_segment(f, &header, payload);
-	segment_encoder_free(enc);
-}
-
-static struct pugmark_plan *make_walk(uint64_t seed, struct walk *walk, struct walk *other)
-{
-	struct program *prog = random_program(seed);
-	struct choice choice;
-	struct pugmark_plan *plan;
-	uint32_t unresolved = 0;
-
-	assert_int_equal(choose_witnesses(prog, MODE_BEST, &choice, &unresolved), 0);
-	assert_int_equal(plan_build(prog, &choice, MODE_BEST, NULL, &plan), 0);
-	walk_program(prog, &choice, plan, 0, STEPS, seed, walk);
-	if (other)
-		walk_program(prog, &choice, plan, 0, STEPS, seed + 1000, other);
-	choice_deinit(&choice);
-	program_free(prog);
-	return plan;
+	n = n < left ? n : left;
+	walk_put_events(f, task, from->done, from->module, from->bias, &from->events[from->done],
+			n);
+	from->done += n;
 }
 
 /* The walk's events as one task's, with the fork of @child somewhere among them. */
@@ -128,7 +74,7 @@ static void take_walk(const struct walk *walk, uint16_t module, uint32_t child, 
 	*out = (struct source){.bias = walk->events[0].bias, .module = module};
 	out->events = calloc(walk->n_events + 1, sizeof(*out->events));
 	for (uint32_t i = 0; i < walk->n_events; i++) {
-		struct pugmark_witness_event e = walk->events[i];
+		struct pugmark_witness_event e = walk_event(walk, i, module);
 
 		if (i == fork_at) {
 			*of_child = (struct source){.bias = out->bias, .module = module};
@@ -136,12 +82,8 @@ static void take_walk(const struct walk *walk, uint16_t module, uint32_t child, 
 			out->events[out->n++] =
 				(struct pugmark_witness_event){.kind = PUGMARK_EVENT_FORK,
 							       .arm.fork.child = child,
-							       .time_ns = 995 + 10 * i};
+							       .time_ns = e.time_ns - 5};
 		}
-		e.time_ns = 1000 + 10 * i;
-		e.module = module;
-		if (e.arm.witness.ret)
-			e.flags |= PUGMARK_EVENT_HAS_RET;
 		out->events[out->n++] = e;
 		if (i >= fork_at)
 			of_child->events[of_child->n++] = e;
@@ -150,23 +92,10 @@ static void take_walk(const struct walk *walk, uint16_t module, uint32_t child, 
 
 static void write_meta(uint32_t n_modules, bool closed)
 {
-	json_t *modules = json_array();
-	for (uint32_t i = 0; i < n_modules; i++)
-		json_array_append_new(modules, json_pack("{s:s,s:s,s:i}", "name", "walk", "path",
-							 "/walk", "text_addr", 0));
-	json_t *meta = json_pack("{s:i,s:b,s:i,s:o}", "version", SEGMENT_VERSION, "times", 1,
-				 "start_monotonic_ns", 1, "modules", modules);
-	assert_non_null(meta);
-	if (closed) {
-		json_object_set_new(meta, "closed", json_true());
-		json_object_set_new(meta, "stopped", json_string("exit"));
-		json_object_set_new(meta, "events", json_integer((json_int_t)file_events));
-	}
-	struct recording_folder folder = {.fd = open(dir, O_RDONLY | O_DIRECTORY),
-					  .owner = FOLDER_OWN};
-	assert_int_equal(recording_meta_write(&folder, meta), 0);
-	close(folder.fd);
-	json_decref(meta);
+	walk_write_meta(dir, n_modules,
+			closed ? json_pack("{s:b,s:s,s:I}", "closed", 1, "stopped", "exit",
+					   "events", (json_int_t)file_events)
+			       : NULL);
 }
 
 /* Fills @file: what a recorder would write of the threads, whose segments come in any order. The
@@ -181,15 +110,16 @@ static void make_file(uint64_t seed)
 	FILE *f = open_memstream(&text, &file_len);
 
 	dice = seed;
-	plans[0] = make_walk(seed, &walks[0], &walks[1]);
-	plans[1] = make_walk(seed + 77, &walks[2], NULL);
+	plans[0] = walk_random_program(seed, STEPS, walks, 2);
+	plans[1] = walk_random_program(seed + 77, STEPS, &walks[2], 1);
+	assert_true(plans[0] && plans[1]);
 	assert_int_equal(pugmark_plan_write(plans[0], file_named("plan-0.pmp"), &diag), 0);
 	assert_int_equal(pugmark_plan_write(plans[1], file_named("plan-1.pmp"), &diag), 0);
 	take_walk(&walks[0], 0, CHILD, &from[0], &from[CHILD - 1]);
 	take_walk(&walks[1], 0, 0, &from[1], NULL);
 	take_walk(&walks[2], 1, 0, &from[2], NULL);
 	for (int i = 1; i <= TASKS; i++)
-		put_born(f, i, i == CHILD ? 1 : 0);
+		walk_put_task(f, i, i == CHILD ? 1 : 0);
 	second_from = 0;
 	file_events = 0;
 	for (uint32_t left = TASKS; left;) {

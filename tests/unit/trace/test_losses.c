@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_losses.c: claims which gaps are said to be a loss's, where losses are told behind where they
- * were. Of random walks through random programs some events are left out, at three places; a loss
- * is told between the second and the third. Without `losses_follow` the gaps are what the parser
- * makes of each alone. With it as many before the loss as events were lost are the loss's, and all
- * others are what they were: one more before it, and all that is behind. The certificate lists the
- * same. */
-#include <errno.h>
+ * were. Of random walks through random programs some events are left out, at three places, and a
+ * few are damaged. One loss is told behind the second place; of two walks in three another one at
+ * the end, of one of these two behind the beginning of another program. Without `losses_follow` the
+ * gaps are what the parser makes of each alone. With it each loss has as many of the gaps before it
+ * as events were lost, none from before the loss or the program before it; and all others are what
+ * they were. The certificate lists the same. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,18 +17,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <pugmark/certificate.h>
 #include <pugmark/trace.h>
 
-#include "offline/log/segment.h"
-#include "offline/plan/plan_build.h"
-#include "tests/support/random_program.h"
-#include "tests/support/walker.h"
-#include "user/record/write/recording_meta.h"
+#include "tests/support/walk_recording.h"
 
-enum { STEPS = 400, SEEDS = 150, GAPS_MAX = 500, LEFT_OUT = 3 };
+enum { STEPS = 400, SEEDS = 400, GAPS_MAX = 500, LEFT_OUT = 3, DAMAGED = 2 };
 
 static char dir[64];
 
@@ -42,101 +37,87 @@ static const char *file_named(const char *name)
 
 /* ---- the recording ---- */
 
-static void put_segment(FILE *f, struct segment_header *header, const void *payload)
-{
-	uint8_t head[SEGMENT_HEADER_BYTES];
+/* A loss, or the beginning of another program (@left 0), in the order of time. */
+struct point {
+	uint64_t time_ns, left; /* gaps that are still its */
+	bool exec;
+};
+static struct point marks[3];
+static uint32_t n_marks;
 
-	header->stored_bytes = header->raw_bytes;
-	header->crc = crc32(0, payload, header->raw_bytes);
-	segment_header_write(header, head);
-	fwrite(head, 1, sizeof(head), f);
-	fwrite(payload, 1, header->raw_bytes, f);
+static void put_mark(struct pugmark_witness_event *e, uint8_t kind, uint64_t time_ns, uint64_t lost)
+{
+	*e = (struct pugmark_witness_event){.kind = kind, .time_ns = time_ns, .lost = lost};
+	marks[n_marks++] = (struct point){
+		.time_ns = time_ns, .left = lost, .exec = kind == PUGMARK_EVENT_EXEC};
 }
 
-static void add(struct segment_encoder *enc, const struct pugmark_witness_event *e)
+/* Changes the last byte that was written. */
+static void damage(FILE *f)
 {
-	assert_int_equal(segment_encoder_add(enc, e), 0);
+	int byte;
+
+	assert_int_equal(fseek(f, -1, SEEK_END), 0);
+	assert_true((byte = fgetc(f)) != EOF);
+	assert_int_equal(fseek(f, -1, SEEK_END), 0);
+	fputc(byte ^ 1, f);
 }
 
-/* The walk's events as task 1's, without some, and with a loss of @lost. */
-static void put_walk(FILE *f, const struct walk *walk, uint64_t lost)
+/* The walk's events as task 1's, without some, with a few damaged, and with one loss of @lost
+ * events or two. */
+static void put_walk(FILE *f, const struct walk *walk, bool two, uint64_t lost, bool executes)
 {
-	static const char born[] = "{\"ev\":\"task\",\"t\":1,\"task\":1,\"tid\":11,\"pid\":11,"
-				   "\"comm\":\"w\",\"parent\":0}\n";
-	struct segment_header header = {
-		.kind = SEGMENT_PROCESS, .n = 1, .raw_bytes = sizeof(born) - 1};
-	struct segment_encoder *enc = segment_encoder_new(1);
-	uint64_t bases[SEGMENT_MAX_MODULES] = {walk->events[0].bias};
-	uint32_t n = walk->n_events;
+	uint32_t n = walk->n_events, put = 0, damaged = 0;
+	uint64_t bias = walk->events[0].bias;
+	struct pugmark_witness_event *events = calloc(n + 3, sizeof(*events));
 
-	put_segment(f, &header, born);
-	assert_non_null(enc);
-	segment_encoder_reset(enc, bases, 1);
+	assert_non_null(events);
+	n_marks = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		struct pugmark_witness_event e = walk->events[i];
+		/* The second, fourth and sixth begin with what is missing. */
+		uint32_t seventh = i * 7 / n;
+		struct pugmark_witness_event e = walk_event(walk, i, 0);
 
-		e.time_ns = 1000 + 10 * i;
-		if (e.arm.witness.ret)
-			e.flags |= PUGMARK_EVENT_HAS_RET;
+		if (i == n * 2 / 7)
+			damaged = put;
 		if (i == n * 4 / 7)
-			add(enc, &(struct pugmark_witness_event){.kind = PUGMARK_EVENT_LOST,
-								 .time_ns = e.time_ns - 5,
-								 .lost = lost});
-		uint32_t seventh =
-			i * 7 / n; /* the second, fourth and sixth begin with what is missing */
+			put_mark(&events[put++], PUGMARK_EVENT_LOST, e.time_ns - 5, lost);
+		if (i == n - 1 && two && executes)
+			put_mark(&events[put++], PUGMARK_EVENT_EXEC, e.time_ns - 7, 0);
+		if (i == n - 1 && two)
+			put_mark(&events[put++], PUGMARK_EVENT_LOST, e.time_ns - 5, lost);
 		if (seventh % 2 == 0 || i - seventh * n / 7 > LEFT_OUT)
-			add(enc, &e);
+			events[put++] = e;
 	}
-	header = (struct segment_header){.kind = SEGMENT_EVENTS, .task = 1};
-	const uint8_t *payload = segment_encoder_finish(enc, &header);
-	assert_non_null(payload);
-	put_segment(f, &header, payload);
-	segment_encoder_free(enc);
+	walk_put_task(f, 1, 0);
+	walk_put_events(f, 1, 0, 0, bias, events, damaged);
+	walk_put_events(f, 1, damaged, 0, bias, events + damaged, DAMAGED);
+	damage(f);
+	damaged += DAMAGED;
+	walk_put_events(f, 1, damaged, 0, bias, events + damaged, put - damaged);
+	free(events);
 }
 
-static void write_meta(bool losses_follow)
+/* False: that program has no plan, or the walk through it is too short to lose anything. */
+static bool record_walk(uint64_t seed)
 {
-	json_t *meta = json_pack("{s:i,s:b,s:i,s:[{s:s,s:s,s:i}],s:b}", "version", SEGMENT_VERSION,
-				 "times", 1, "start_monotonic_ns", 1, "modules", "name", "walk",
-				 "path", "/walk", "text_addr", 0, "losses_follow", losses_follow);
-	struct recording_folder folder = {.fd = open(dir, O_RDONLY | O_DIRECTORY),
-					  .owner = FOLDER_OWN};
-
-	assert_non_null(meta);
-	assert_int_equal(recording_meta_write(&folder, meta), 0);
-	close(folder.fd);
-	json_decref(meta);
-}
-
-/* False: there is no witness for some place of that program. */
-static bool record_walk(uint64_t seed, uint64_t lost)
-{
-	struct program *prog = random_program(seed);
-	struct pugmark_plan *plan;
 	struct pugmark_diag diag;
-	struct choice choice;
 	struct walk walk;
-	uint32_t unresolved = 0;
+	struct pugmark_plan *plan = walk_random_program(seed, STEPS, &walk, 1);
 
-	int err = choose_witnesses(prog, MODE_BEST, &choice, &unresolved);
-	if (err) {
-		if (err == -EDOM)
-			choice_deinit(&choice);
-		program_free(prog);
+	if (!plan)
 		return false;
+	bool long_enough = walk.n_events > 7 * (LEFT_OUT + 1);
+	if (long_enough) {
+		FILE *f = fopen(file_named("events"), "w+");
+		assert_non_null(f);
+		put_walk(f, &walk, seed % 3 > 0, 1 + seed / 3 % 3, seed % 3 == 1);
+		assert_int_equal(fclose(f), 0);
+		assert_int_equal(pugmark_plan_write(plan, file_named("plan-0.pmp"), &diag), 0);
 	}
-	FILE *f = fopen(file_named("events"), "w");
-	assert_non_null(f);
-	assert_int_equal(plan_build(prog, &choice, MODE_BEST, NULL, &plan), 0);
-	walk_program(prog, &choice, plan, 0, STEPS, seed, &walk);
-	put_walk(f, &walk, lost);
-	assert_int_equal(fclose(f), 0);
-	assert_int_equal(pugmark_plan_write(plan, file_named("plan-0.pmp"), &diag), 0);
 	walk_deinit(&walk);
 	pugmark_plan_free(plan);
-	choice_deinit(&choice);
-	program_free(prog);
-	return true;
+	return long_enough;
 }
 
 /* ---- reading ---- */
@@ -166,7 +147,7 @@ static void read_gaps(bool losses_follow, struct gaps *gaps)
 	int got;
 
 	gaps->n = 0;
-	write_meta(losses_follow);
+	walk_write_meta(dir, 1, json_pack("{s:b}", "losses_follow", losses_follow));
 	assert_int_equal(pugmark_trace_open(dir, &trace, &diag), 0);
 	assert_int_equal(pugmark_trace_iter_new(trace, 0, &it), 0);
 	while ((got = pugmark_trace_next(it, &e)) == 1)
@@ -182,32 +163,41 @@ static void read_gaps(bool losses_follow, struct gaps *gaps)
 
 /* ---- the claims ---- */
 
-static uint32_t blamed, left_before, left_behind;
+static struct {
+	uint32_t blamed, too_many, before_exec, behind;
+} seen;
 
-/* The loss is told by the gap that counts what was lost. */
-static void is_blamed(const struct gaps *alone, const struct gaps *blames, uint64_t lost)
+/* Whether the next gap, that ends at @to_ns, is a loss's. */
+static bool is_a_loss(uint64_t to_ns)
 {
-	bool before = true;
+	for (struct point *m = marks; m < marks + n_marks; m++) {
+		if (m->time_ns < to_ns)
+			continue;
+		if (m->left) {
+			m->left--;
+			seen.blamed++;
+			return true;
+		}
+		seen.before_exec += m->exec;
+		seen.too_many += !m->exec;
+		return false;
+	}
+	seen.behind++;
+	return false;
+}
 
+static void are_told(const struct gaps *alone, const struct gaps *blames)
+{
 	assert_int_equal(alone->n, blames->n);
 	for (uint32_t i = 0; i < alone->n; i++) {
 		const struct pugmark_trace_event *was = &alone->at[i], *is = &blames->at[i];
-		bool model = was->cause == PUGMARK_CAUSE_MODEL;
+		uint8_t cause = was->cause == PUGMARK_CAUSE_MODEL && is_a_loss(was->to_ns)
+					? PUGMARK_CAUSE_LOST
+					: was->cause;
 
-		before &= !was->lost;
 		assert_int_equal(is->from_ns, was->from_ns);
 		assert_int_equal(is->lost, was->lost);
-		assert_int_equal(is->cause,
-				 model && before && lost ? PUGMARK_CAUSE_LOST : was->cause);
-		if (!model)
-			continue;
-		if (before && lost) {
-			lost--;
-			blamed++;
-		} else {
-			left_before += before;
-			left_behind += !before;
-		}
+		assert_int_equal(is->cause, cause);
 	}
 }
 
@@ -217,17 +207,17 @@ static void gaps_before_a_loss_are_its(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		uint64_t lost = 1 + seed % 3;
-
-		if (!record_walk(seed, lost))
+		if (!record_walk(seed))
 			continue;
 		read_gaps(false, &alone);
 		read_gaps(true, &blames);
-		is_blamed(&alone, &blames, lost);
+		are_told(&alone, &blames);
 	}
-	printf("%u gaps are a loss's; %u before one and %u behind one are not\n", blamed,
-	       left_before, left_behind);
-	assert_true(blamed > 20 && left_before > 5 && left_behind > 20);
+	printf("%u gaps are a loss's; %u before one, %u before another program and %u behind all "
+	       "are not\n",
+	       seen.blamed, seen.too_many, seen.before_exec, seen.behind);
+	assert_true(seen.blamed > 20 && seen.too_many > 5 && seen.before_exec > 5 &&
+		    seen.behind > 20);
 }
 
 int main(void)
