@@ -7,7 +7,7 @@
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs redis-server
+needs redis-server taskset
 work_in_own_folder
 
 cp "$(command -v redis-server)" server
@@ -34,6 +34,7 @@ made 'for record -p' 0 "$PUGMARK" record -q -o rec -p "$pid" --duration 0.1
 made 'to be patched' 1 "$PUGMARK" plan --warm "$pid" -- --carrier patch
 made 'for record --carrier patch' 0 "$PUGMARK" record -q -o rec -p "$pid" --carrier patch --duration 0.1
 made 'of a program' 1 "$PUGMARK" plan --warm ./packer
+claim 'which is said once, though it is planned for -a too' is "$(wc -l <out)" 1
 made 'for record of it' 0 sh -c 'echo x | "$1" record -q -o rec -- ./packer -c >packed' - "$PUGMARK"
 made 'of its paths' 1 "$PUGMARK" plan --warm ./packer -- --level paths
 printf '# what is planned\n\n%s\n./packer --level paths\n./packer --mode full\n' "$pid" >list
@@ -44,7 +45,7 @@ claim 'a list that others may write to is refused' is $? 1
 claim 'with the reason' grep -q 'others may write to it' err
 fails 1 'no such program' plan --warm no-such-thing
 PATH=$PWD:$PATH run 0 plan --warm packer
-claim 'a program is found in PATH' is "$(grep -c 'packer: was planned before' out)" 2
+claim 'a program is found in PATH' is "$(grep -c 'packer: was planned before' out)" 1
 fails 1 'no control group of that name' plan --warm no-such-thing
 fails 2 'is no option of record' plan --warm ./packer -- ./server
 fails 2 'more than 256 words' plan --warm ./packer -- $(for ((i = 0; i < 150; i++)); do echo --without "f$i"; done)
@@ -92,14 +93,15 @@ for ((i = 0; i < 400; i++)); do
 done
 claim 'who plans rests' is $rests yes
 claim 'and so does who waits for it and reads what it made' sh -c 'chrt -p "$1" | grep -q SCHED_IDLE' - "$child"
-for ((i = 0; i < $(nproc); i++)); do
-	sh -c 'while :; do :; done' &
-	hogs[i]=$!
-done
-started+=("${hogs[@]}")
 wait $planner
-claim 'and gets on beside what never rests' is $? 0
-kill "${hogs[@]}"
+claim 'the plan is made' is $? 0
+# On one processor, so that the others are left to whatever else this machine does.
+one=$(taskset -pc $$ | sed -E 's/.*: ([0-9]+).*/\1/')
+taskset -c "$one" sh -c 'while :; do :; done' &
+hog=$!
+started+=("$hog")
+made 'beside what never rests' 1 taskset -c "$one" "$PUGMARK" plan --warm ./packer -- --mode casper
+kill "$hog"
 
 # Whoever could not end the rest does not begin it: root without CAP_SYS_NICE, as in a container.
 if command -v setpriv >/dev/null; then

@@ -75,13 +75,26 @@ static int place(const struct record_args *a, struct record_modules *modules,
 	return err;
 }
 
-/* Plans what that command line would record; an exit status. */
-static int plan_as_record(struct words *w, const char *target)
+/* One line: what the plan of module @m is for, and that it is there. */
+static void tell(const struct record_modules *modules, uint32_t m, const char *target,
+		 const char *how)
+{
+	char text[32];
+
+	command_say(stdout, "", target, how);
+	command_say(stdout, ": ", modules->at[m].name ? modules->at[m].name : "?", ": ");
+	printf("%s%s\n", said_when(&modules->planned[m], text),
+	       modules->planned[m].not_kept ? ", and not kept" : "");
+}
+
+/* Plans what that command line would record; an exit status. @how: what is said behind the target;
+ * not "": it was planned another way as well, and only plans that are of this way alone are told.
+ */
+static int plan_as_record(struct words *w, const char *target, const char *how)
 {
 	struct record_args *a = calloc(1, sizeof(*a));
 	struct record_modules *modules = calloc(1, sizeof(*modules));
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	char text[32];
 	int status = EXIT_ERROR;
 
 	if (!a || !modules)
@@ -105,10 +118,8 @@ static int plan_as_record(struct words *w, const char *target)
 	if (!err && a->planning.patched)
 		err = place(a, modules, &diag);
 	for (uint32_t i = 0; !err && i < modules->n && !a->options.quiet; i++) {
-		command_say(stdout, "", target, ": ");
-		command_say(stdout, "", modules->at[i].name ? modules->at[i].name : "?", ": ");
-		printf("%s%s\n", said_when(&modules->planned[i], text),
-		       modules->planned[i].not_kept ? ", and not kept" : "");
+		if (!*how || !modules->planned[i].cached)
+			tell(modules, i, target, how);
 		if (modules->planned[i].not_kept)
 			status = EXIT_ERROR;
 	}
@@ -116,7 +127,7 @@ static int plan_as_record(struct words *w, const char *target)
 }
 
 /* The same in a child, as what options are read into lives as long as a process. */
-static int plan_in_child(const struct words *as, const char *target)
+static int plan_in_child(const struct words *as, const char *target, const char *how)
 {
 	struct words w = *as;
 	int status = 0;
@@ -124,7 +135,7 @@ static int plan_in_child(const struct words *as, const char *target)
 	fflush(NULL);
 	pid_t pid = fork();
 	if (!pid) {
-		status = plan_as_record(&w, target);
+		status = plan_as_record(&w, target, how);
 		fflush(NULL);
 		_exit(status);
 	}
@@ -213,7 +224,7 @@ static int plan_processes(struct found *f, const struct words *options, const ch
 			f->at[k] = 0;
 		}
 		any = true;
-		int its = plan_in_child(&w, target);
+		int its = plan_in_child(&w, target, "");
 		status = its ? its : status;
 	}
 	if (any)
@@ -234,7 +245,8 @@ static bool asks_for_patches(const struct words *options)
 	return false;
 }
 
-/* A program is planned as one that is started, and as one that -a finds. */
+/* A program is planned as one that is started, and as one that -a finds: mostly that is one plan.
+ */
 static int plan_program(char *path, const struct words *options)
 {
 	struct words started = *options, all = *options;
@@ -243,8 +255,8 @@ static int plan_program(char *path, const struct words *options)
 	add(&started, path);
 	add(&all, "-a");
 	add(&all, path);
-	int status = plan_in_child(&started, path);
-	return status || asks_for_patches(options) ? status : plan_in_child(&all, path);
+	int status = plan_in_child(&started, path, "");
+	return status || asks_for_patches(options) ? status : plan_in_child(&all, path, " (-a)");
 }
 
 static bool is_number(const char *text)
