@@ -116,8 +116,139 @@ static void states_do_not_depend_on_the_direction(void **state)
 		}
 }
 
-/* The rule of Figure 5, by hand, for a context of three and one entry: a value that stood behind
- * this context before is one bit; the first miss leaves what the table held. */
+/* --- state by state, against the figures' rules written down plainly -----------------------------
+ */
+
+enum { PLAIN = 60, CONTEXT = 3 };
+
+/* One side of a stream at one position: what stands for each value on it, oldest first, and what
+ * the table holds. */
+struct plain_side {
+	size_t n, held;
+	bool hits[PLAIN + CONTEXT + 1];
+	/* FCM: contexts that were met, and the value that stood there the last time. */
+	uint64_t contexts[PLAIN + CONTEXT + 1][CONTEXT], values[PLAIN + CONTEXT + 1];
+	uint64_t last[CONTEXT]; /* last n: the newest first */
+};
+
+/* Figure 5: T where the table has the value at this context, and else F; the table has it then. */
+static void plain_fcm(struct plain_side *s, const uint64_t *context, uint64_t v)
+{
+	size_t at = 0;
+	while (at < s->held && memcmp(s->contexts[at], context, sizeof(s->contexts[at])) != 0)
+		at++;
+	s->hits[s->n++] = (at < s->held ? s->values[at] : 0) == v;
+	s->held += at == s->held;
+	memcpy(s->contexts[at], context, sizeof(s->contexts[at]));
+	s->values[at] = v;
+}
+
+/* Figure 7: T where the value is one of the last n, which it leads then; else F, and the oldest
+ * goes. */
+static void plain_last(struct plain_side *s, uint64_t v)
+{
+	unsigned at = 0;
+	while (at < CONTEXT && s->last[at] != v)
+		at++;
+	s->hits[s->n++] = at < CONTEXT;
+	for (unsigned i = at < CONTEXT ? at : CONTEXT - 1; i; i--)
+		s->last[i] = s->last[i - 1];
+	s->last[0] = v;
+}
+
+/* The side of a position from nothing: on the left the values before the window, from the first one
+ * on, each with those on its right as context; on the right those behind it, from the last one on,
+ * each with those on its left. @all: zeros as wide as the window, then the stream. */
+static void plain(struct plain_side *s, enum wet_predictor p, bool right, const uint64_t *all,
+		  size_t n, size_t position)
+{
+	size_t window = p == WET_FCM ? CONTEXT : p == WET_DFCM ? CONTEXT + 1 : 1;
+	size_t count = right ? n - position : position;
+	*s = (struct plain_side){0};
+	for (size_t k = 0; k < count; k++) {
+		const uint64_t *v = right ? all + window + n - 1 - k : all + k;
+		ptrdiff_t to = right ? -1 : 1; /* where its context is */
+		uint64_t context[CONTEXT] = {0};
+		for (int i = 0; i < CONTEXT && p <= WET_DFCM; i++)
+			context[i] = v[to * (i + 1)] - (p == WET_DFCM ? v[to * (i + 2)] : 0);
+		if (p == WET_FCM || p == WET_DFCM)
+			plain_fcm(s, context, *v - (p == WET_DFCM ? v[to] : 0));
+		else
+			plain_last(s, p == WET_LAST ? *v : right ? *v - v[-1] : v[1] - *v);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Which entry a context chooses is the stream's own: the same values, wherever they are. */
+static void same_tables(const struct wet_stream *w, enum wet_predictor p, bool right,
+			struct plain_side *s, size_t entries)
+{
+	if (p == WET_LAST || p == WET_STRIDE) {
+		for (size_t i = 0; i < CONTEXT; i++)
+			assert_int_equal(wet_stream_table(w, right, i), s->last[i]);
+		return;
+	}
+	uint64_t held[PLAIN + CONTEXT + 1];
+	size_t n = 0, m = 0;
+	for (size_t i = 0; i < entries; i++)
+		if (wet_stream_table(w, right, i)) {
+			assert_true(n < PLAIN + CONTEXT);
+			held[n++] = wet_stream_table(w, right, i);
+		}
+	for (size_t i = 0; i < s->held; i++)
+		if (s->values[i])
+			s->values[m++] = s->values[i];
+	assert_int_equal(n, m);
+	qsort(held, n, sizeof(*held), compare);
+	qsort(s->values, m, sizeof(*s->values), compare);
+	assert_memory_equal(held, s->values, n * sizeof(*held));
+}
+
+/* Figures 5 to 7: at each position, from either direction, both sides are what their rules give. */
+static void states_are_those_of_the_figures(void **state)
+{
+	enum { TABLE = 16 };
+	static struct plain_side s;
+	uint64_t seed = 11, all[CONTEXT + 1 + PLAIN], v;
+	unsigned hits[WET_PREDICTORS] = {0}, misses[WET_PREDICTORS] = {0};
+	(void)state;
+	for (int p = 0; p < WET_PREDICTORS; p++)
+		for (int kind = 0; kind < 6; kind++) {
+			size_t window = p == WET_FCM ? CONTEXT : p == WET_DFCM ? CONTEXT + 1 : 1;
+			memset(all, 0, sizeof(all));
+			make(all + window, PLAIN, kind, &seed);
+			struct wet_stream *w = wet_stream_new((enum wet_predictor)p, CONTEXT, TABLE,
+							      all + window, PLAIN);
+			assert_non_null(w);
+			for (int step = 0; step <= 2 * PLAIN; step++) {
+				size_t at = wet_stream_position(w);
+				for (int right = 0; right < 2; right++) {
+					plain(&s, (enum wet_predictor)p, right, all, PLAIN, at);
+					for (size_t k = 0; k < s.n; k++) {
+						bool hit = s.hits[s.n - 1 - k];
+						assert_int_equal(wet_stream_hit(w, right, k), hit);
+						(hit ? hits : misses)[p]++;
+					}
+					same_tables(w, (enum wet_predictor)p, right, &s,
+						    1 << TABLE);
+				}
+				if (step < 2 * PLAIN)
+					assert_true(step < PLAIN ? wet_stream_next(w, &v)
+								 : wet_stream_previous(w, &v));
+			}
+			wet_stream_free(w);
+		}
+	for (int p = 0; p < WET_PREDICTORS; p++)
+		assert_true(hits[p] > 1000 && misses[p] > 1000);
+}
+
+/* Figure 5, with its numbers at hand: behind the first period each value was seen behind its
+ * context, and is one bit. */
 static void fcm_predicts_what_it_has_seen(void **state)
 {
 	uint64_t values[60], v;
@@ -181,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(walks_in_both_directions),
 		cmocka_unit_test(states_do_not_depend_on_the_direction),
+		cmocka_unit_test(states_are_those_of_the_figures),
 		cmocka_unit_test(fcm_predicts_what_it_has_seen),
 		cmocka_unit_test(last_n_keeps_the_newest_in_front),
 		cmocka_unit_test(the_best_one_is_chosen),
