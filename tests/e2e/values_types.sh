@@ -389,6 +389,39 @@ R
 			claim "$place of Rust is found, its values are as printed" same told got
 		done
 	fi
+	cat >variants.rs <<'R'
+#[derive(Clone, Copy)] pub enum Shape { Unit, Circle(f64), Rect { w: u32, h: u32 } }
+#[repr(u8)] #[derive(Clone, Copy)] pub enum Small { A(u16) = 3, B(u8, u8) = 9 }
+#[inline(never)]
+fn see(n: u32, o: Option<u32>, b: Option<bool>, s: Option<&str>, sh: Shape, r: Result<i64, u8>, sm: Small, nest: Option<Option<u8>>) {
+    std::hint::black_box((&n, &o, &b, &s, &sh, &r, &sm, &nest)); // HERE
+}
+fn main() {
+    see(0, Some(5), None, Some("x"), Shape::Circle(1.5), Ok(-3), Small::A(7), Some(Some(3)));
+    see(1, None, Some(true), None, Shape::Rect { w: 2, h: 3 }, Err(4), Small::B(1, 2), Some(None));
+    see(2, None, None, None, Shape::Unit, Ok(1), Small::A(1), None);
+}
+R
+	if rustc -g -o variants variants.rs 2>err; then
+		"$PUGMARK" record -q --level values -o variants.rec -- ./variants >printed 2>err
+		"$PUGMARK" values variants.rec "variants.rs:$(grep -n HERE variants.rs | cut -d: -f1)" --format json >got
+		claim 'of an enum of Rust the variant is shown that is there, by discriminants of all sizes' \
+			python3 - <<'PY'
+import json
+def some(x): return {'Some': {'__0': x}}
+none = {'None': {}}
+want = [
+    [some('5'), none, some('"x"'), {'Circle': {'__0': '1.5'}}, {'Ok': {'__0': '-3'}}, {'A': {'__0': '7'}}, some(some('3'))],
+    [none, some('true'), none, {'Rect': {'w': '2', 'h': '3'}}, {'Err': {'__0': '4'}}, {'B': {'__0': '1', '__1': '2'}}, some(none)],
+    [none, none, none, {'Unit': {}}, {'Ok': {'__0': '1'}}, {'A': {'__0': '1'}}, none],
+]
+seen = {}
+for line in json.load(open('got')):
+    v = {x['name']: x['value'] for x in line['variables']}
+    seen[int(v['n'])] = [v[k] for k in ('o', 'b', 's', 'sh', 'r', 'sm', 'nest')]
+assert seen == dict(enumerate(want)), seen
+PY
+	fi
 fi
 # --- Fortran --------------------------------------------------------------------------------------
 if command -v gfortran >tool; then

@@ -169,7 +169,7 @@ static uint8_t discriminant_of(const struct members *m, Dwarf_Die *part, uint64_
 	Dwarf_Die member, type;
 	Dwarf_Attribute attr;
 	long double real;
-	bool any;
+	bool is_real, is_unsigned;
 
 	*value = 0;
 	if (!dwarf_attr(part, DW_AT_discr, &attr))
@@ -178,7 +178,7 @@ static uint8_t discriminant_of(const struct members *m, Dwarf_Die *part, uint64_
 		return VALUE_UNKNOWN;
 	return value_scalar_number(&type, m->v,
 				   off + value_constant(&member, DW_AT_data_member_location, 0),
-				   whole, m->p->memory, value, &real, &any, &any);
+				   whole, m->p->memory, value, &real, &is_real, &is_unsigned);
 }
 
 /* The variant of @value in *@out, or else the one of all other values. False: there is neither, or
