@@ -168,7 +168,7 @@ static int step(struct value_machine *m, struct value_trace *trace)
 		return no_memory				? VALUE_STOP_NO_MEMORY
 		       : value_machine_is_code(m, m->state.rip) ? VALUE_STOP_TRAP
 								: VALUE_STOP_OUTSIDE;
-	if (b->place && m->resumed != b->ip)
+	if (b->place && m->resumed != b->ip && value_stops_before(m, b))
 		return VALUE_STOP_PLACE;
 	if (trace_full(trace))
 		return VALUE_STOP_TRACE_FULL;

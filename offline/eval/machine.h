@@ -40,6 +40,7 @@ struct value_block {
 	uint16_t n_addresses; /* what one execution adds to a trace, at most */
 	uint16_t n_results;
 	bool place;   /* an owner's place is at ip */
+	bool seldom;  /* and it is of value_machine_seldom() */
 	bool single;  /* of one instruction, made to stop anywhere */
 	uint8_t side; /* enum value_side */
 	bool gone;    /* is found no more; it stays for its number */
@@ -93,6 +94,11 @@ bool value_machine_is_code(const struct value_machine *m, uint64_t addr);
 void value_machine_no_code(struct value_machine *m, uint64_t start, uint64_t end);
 /* Stop whenever rip comes to @addr. 0 or -ENOMEM. */
 int value_machine_place(struct value_machine *m, uint64_t addr);
+/* The same, but only while @addr is expected, or among those that value_machine_want() was told
+ * last. Of no effect where it is a place already. */
+int value_machine_seldom(struct value_machine *m, uint64_t addr);
+enum { VALUE_WANTED = 4 };
+void value_machine_want(struct value_machine *m, const uint64_t addrs[VALUE_WANTED]);
 bool value_machine_stops_at(const struct value_machine *m, uint64_t addr);
 /* Stop there for now, until another address is expected or none (0); but not while one of the
  * registers of the mask @known is exact and not as @regs says. 0 or -ENOMEM. */

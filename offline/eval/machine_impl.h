@@ -62,7 +62,8 @@ enum {
 enum { STOP_SLOW = -1, STEP_DONE = -2 };
 
 enum { TABLE_FIRST = 14 /* bits */, JUMPS = 1 << 12, PER_INSN = 3 };
-#define VALUE_PLACE_BIT ((uint64_t)1 << 63) /* in value_block.needs */
+#define VALUE_PLACE_BIT ((uint64_t)1 << 63)  /* in value_block.needs */
+#define VALUE_SELDOM_BIT ((uint64_t)1 << 63) /* in value_machine.places: no address has it */
 
 struct arena_chunk;
 struct code_range {
@@ -94,11 +95,12 @@ struct value_machine {
 	uint32_t n_live;
 	struct code_range *code;
 	size_t n_code;
-	uint64_t *places; /* a hash set; 0: free */
+	uint64_t *places; /* a hash set, with VALUE_SELDOM_BIT; 0: free */
 	size_t n_places, room_places;
-	uint64_t expected;   /* one of them, of value_machine_expect(); 0: none */
-	bool expected_place; /* it is one for that reason alone */
-	bool expects;	     /* and it is expected now */
+	uint64_t wanted[VALUE_WANTED]; /* of the seldom ones; 0: none */
+	uint64_t expected;	       /* one of them, of value_machine_expect(); 0: none */
+	bool expected_place;	       /* it is one for that reason alone */
+	bool expects;		       /* and it is expected now */
 	uint64_t expected_regs[16];
 	uint16_t expected_known;
 	uint8_t differed; /* the register that was another one the last time */
@@ -130,6 +132,17 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 void *value_arena(struct value_machine *m, size_t size);
 void value_arena_free(struct value_machine *m);
 bool value_is_place(const struct value_machine *m, uint64_t addr);
+bool value_is_seldom(const struct value_machine *m, uint64_t addr);
+/* Whether the machine stops at the place that @b begins with. */
+static inline bool value_stops_before(const struct value_machine *m, const struct value_block *b)
+{
+	if (!b->seldom || (m->expects && b->ip == m->expected))
+		return true;
+	for (unsigned i = 0; i < VALUE_WANTED; i++)
+		if (b->ip == m->wanted[i])
+			return true;
+	return false;
+}
 /* What was expected last is no place any more. */
 void value_expect_nothing(struct value_machine *m);
 

@@ -129,14 +129,25 @@ void value_machine_no_libraries(struct value_machine *m)
 static size_t place_slot(const uint64_t *places, size_t room, uint64_t addr)
 {
 	size_t i = addr * 0x9e3779b97f4a7c15 >> 20 & (room - 1);
-	while (places[i] && places[i] != addr)
+	while (places[i] && (places[i] & ~VALUE_SELDOM_BIT) != addr)
 		i = (i + 1) & (room - 1);
 	return i;
 }
 
+/* What stands of @addr; 0: it is no place. */
+static uint64_t place_at(const struct value_machine *m, uint64_t addr)
+{
+	return m->n_places ? m->places[place_slot(m->places, m->room_places, addr)] : 0;
+}
+
 bool value_is_place(const struct value_machine *m, uint64_t addr)
 {
-	return m->n_places && m->places[place_slot(m->places, m->room_places, addr)] == addr;
+	return place_at(m, addr);
+}
+
+bool value_is_seldom(const struct value_machine *m, uint64_t addr)
+{
+	return place_at(m, addr) & VALUE_SELDOM_BIT;
 }
 
 bool value_machine_stops_at(const struct value_machine *m, uint64_t addr)
@@ -144,12 +155,8 @@ bool value_machine_stops_at(const struct value_machine *m, uint64_t addr)
 	return value_is_place(m, addr) && !(m->expected_place && addr == m->expected);
 }
 
-int value_machine_place(struct value_machine *m, uint64_t addr)
+static int add_place(struct value_machine *m, uint64_t addr, uint64_t seldom)
 {
-	if (addr == m->expected) /* from now on it is the owner's */
-		m->expected_place = false;
-	if (value_is_place(m, addr))
-		return 0;
 	if (2 * (m->n_places + 1) > m->room_places) {
 		size_t room = m->room_places ? 2 * m->room_places : 256;
 		uint64_t *places = calloc(room, sizeof(*places));
@@ -157,29 +164,51 @@ int value_machine_place(struct value_machine *m, uint64_t addr)
 			return -ENOMEM;
 		for (size_t i = 0; i < m->room_places; i++)
 			if (m->places[i])
-				places[place_slot(places, room, m->places[i])] = m->places[i];
+				places[place_slot(places, room, m->places[i] & ~VALUE_SELDOM_BIT)] =
+					m->places[i];
 		free(m->places);
 		m->places = places;
 		m->room_places = room;
 	}
-	m->places[place_slot(m->places, m->room_places, addr)] = addr;
+	m->places[place_slot(m->places, m->room_places, addr)] = addr | seldom;
 	m->n_places++;
 	forget_translation(m, addr);
 	return 0;
+}
+
+int value_machine_place(struct value_machine *m, uint64_t addr)
+{
+	if (addr == m->expected) /* from now on it is the owner's */
+		m->expected_place = false;
+	if (value_is_seldom(m, addr)) {
+		m->places[place_slot(m->places, m->room_places, addr)] = addr;
+		forget_translation(m, addr);
+	}
+	return value_is_place(m, addr) ? 0 : add_place(m, addr, 0);
+}
+
+int value_machine_seldom(struct value_machine *m, uint64_t addr)
+{
+	return value_is_place(m, addr) ? 0 : add_place(m, addr, VALUE_SELDOM_BIT);
+}
+
+void value_machine_want(struct value_machine *m, const uint64_t addrs[VALUE_WANTED])
+{
+	memcpy(m->wanted, addrs, sizeof(m->wanted));
 }
 
 /* Those behind it that it was in the way of move up. */
 static void no_place(struct value_machine *m, uint64_t addr)
 {
 	size_t mask = m->room_places - 1, hole = place_slot(m->places, m->room_places, addr);
-	if (m->places[hole] != addr)
+	if ((m->places[hole] & ~VALUE_SELDOM_BIT) != addr)
 		return;
 	m->places[hole] = 0;
 	m->n_places--;
 	for (size_t i = (hole + 1) & mask; m->places[i]; i = (i + 1) & mask) {
 		uint64_t moved = m->places[i];
 		m->places[i] = 0;
-		m->places[place_slot(m->places, m->room_places, moved)] = moved;
+		m->places[place_slot(m->places, m->room_places, moved & ~VALUE_SELDOM_BIT)] = moved;
 	}
 }
 

@@ -218,6 +218,7 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 	b->single = single;
 	b->side = m->side;
 	b->place = value_is_place(m, ip);
+	b->seldom = value_is_seldom(m, ip);
 	if (b->place && !single)
 		b->needs |= VALUE_PLACE_BIT;
 	put_block(m, b);

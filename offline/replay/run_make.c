@@ -13,6 +13,7 @@
 #include "offline/replay/records/kept_records.h"
 #include "offline/replay/records/sources.h"
 #include "offline/replay/run/own_code.h"
+#include "offline/replay/run/places.h"
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/snapshots.h"
 #include "offline/replay/run/standing.h"
@@ -129,7 +130,8 @@ static int add_code(struct value_run *run, uint64_t ip)
 	return value_machine_code(run->machine, at->start, at->end);
 }
 
-/* Executable mappings of the files that have places are code, and all their places are set. */
+/* Executable mappings of the files that have places are code, and all their places are set. One where
+ * not each time a record is made matters only while the next record is of there. */
 static int set_places(struct value_run *run)
 {
 	int err = 0;
@@ -139,7 +141,10 @@ static int set_places(struct value_run *run)
 		if (!captures_bias(run->replay->captures, p->module, &bias))
 			continue;
 		err = add_code(run, bias + p->addr);
-		err = err ? err : value_machine_place(run->machine, bias + p->addr);
+		const uint64_t ip = bias + p->addr;
+		if (!err)
+			err = value_run_tells(run, ip) ? value_machine_place(run->machine, ip)
+						       : value_machine_seldom(run->machine, ip);
 	}
 	return err;
 }
@@ -319,8 +324,8 @@ int value_run_make(struct value_replay *replay, uint32_t task, struct value_run 
 			value_machine_recall(run->machine, value_run_recall, run);
 		err = run->records && run->machine ? map_start(run) : -ENOMEM;
 	}
-	err = err ? err : set_places(run);
 	err = err ? err : note_awaited(run);
+	err = err ? err : set_places(run);
 	err = err ? err : load_records(run, task);
 	if (err) {
 		value_run_free(run);

@@ -4,10 +4,12 @@
  * argument are there until something is stored. */
 #include "offline/replay/libraries/residue.h"
 
+#include "offline/replay/records/sources.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAYS = 32, JUMPS_MAX = 64, INSNS_MAX = 4096 };
+enum { WAYS = 32, JUMPS_MAX = 64, INSNS_MAX = 4096, CODES = 8 };
 enum { CODE = 1, NEAR = 2 }; /* value_region.source */
 #define MAY_CHANGE 0x0fc7    /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
 
@@ -32,6 +34,8 @@ struct residue_walker {
 	struct way ways[WAYS];
 	struct meeting meetings[JUMPS_MAX];
 	unsigned n_ways, n_meetings;
+	struct value_region codes[CODES]; /* of @of, those that the machine has */
+	unsigned n_codes;
 };
 
 /* Of the page at @addr the bytes at the second argument. */
@@ -90,6 +94,20 @@ void value_residue_walker_free(struct residue_walker *w)
 	free(w);
 }
 
+bool value_residue_walker_fits(const struct residue_walker *w)
+{
+	bool fits = true;
+	for (unsigned i = 0; fits && i < w->n_codes; i++) {
+		const struct value_region *was = &w->codes[i],
+					  *at = value_memory_region(w->of, was->start);
+		/* What is of no file may have been written anew meanwhile. */
+		fits = at && at->start == was->start && at->end == was->end &&
+		       at->off == was->off && at->source == was->source && at->prot == was->prot &&
+		       (at->source & ~SOURCE_START) >= SOURCE_FILES;
+	}
+	return fits;
+}
+
 void value_residue_begin(struct residue_call *c, struct value_machine *m, uint64_t ip)
 {
 	const struct value_state *s = value_machine_state(m);
@@ -123,10 +141,13 @@ static bool has_code(struct residue_walker *w, uint64_t ip)
 		return true;
 	if (!at || !(at->prot & VALUE_EXEC) || at->prot & (VALUE_WRITE | VALUE_SHARED))
 		return false;
+	if (w->n_codes == CODES)
+		return false;
 	struct value_region code = {.start = at->start,
 				    .end = at->end,
 				    .source = CODE,
 				    .prot = VALUE_READ | VALUE_EXEC};
+	w->codes[w->n_codes++] = *at;
 	return !value_memory_map(&w->memory, &code) &&
 	       !value_machine_code(w->machine, code.start, code.end);
 }

@@ -42,6 +42,8 @@ struct residue_walker;
 /* Walks code as @memory has it, which is borrowed. NULL: no memory. */
 struct residue_walker *value_residue_walker_new(struct value_memory *memory);
 void value_residue_walker_free(struct residue_walker *w);
+/* Whether all code that it has walked is mapped still, as it was. */
+bool value_residue_walker_fits(const struct residue_walker *w);
 /* What is in general register @reg, of which value_known.said is @said. False: nothing tells. */
 bool value_residue_recall(struct residues *r, struct residue_walker *w, unsigned reg, uint64_t said,
 			  uint64_t *value);

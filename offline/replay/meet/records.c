@@ -7,6 +7,7 @@
 #include "offline/replay/meet/agrees.h"
 #include "offline/replay/run/gap.h"
 #include "offline/replay/run/mappings.h"
+#include "offline/replay/run/places.h"
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
 #include "offline/replay/threads/neighbours.h"
@@ -121,9 +122,23 @@ bool value_run_ends(struct value_run *run, const struct capture *c)
 	       (value_run_agrees(run, c) || value_run_behind_syscall(run, c->ip));
 }
 
+/* What is to be met next may be there. */
+static void want(struct value_run *run, const struct capture *c)
+{
+	uint64_t wanted[VALUE_WANTED] = {run->expected};
+	if (c && c->place != CAPTURE_NONE)
+		wanted[1] = value_run_place_ip(run, c, run->replay->places[c->place].addr);
+	if (c)
+		wanted[2] = c->ip;
+	if (c && c->kind == CAPTURE_SWITCH) /* in a probe's trap, as switches.c says */
+		wanted[3] = c->ip - 1;
+	value_machine_want(run->machine, wanted);
+}
+
 int value_run_expect(struct value_run *run)
 {
 	const struct capture *c = value_run_record(run);
+	want(run, c);
 	bool found = c && (c->kind == CAPTURE_SIGNAL || c->kind == CAPTURE_SWITCH);
 	bool anywhere = (found || (c && c->kind == CAPTURE_END)) &&
 			value_machine_is_code(run->machine, c->ip);

@@ -37,8 +37,10 @@ static int sync_own(struct value_run *run)
 int value_run_code(struct value_run *run)
 {
 	int err = sync_own(run);
-	value_residue_walker_free(run->walker);
-	run->walker = NULL;
+	if (run->walker && !value_residue_walker_fits(run->walker)) {
+		value_residue_walker_free(run->walker);
+		run->walker = NULL;
+	}
 	if (!err && run->replay->whole)
 		err = value_libraries_sync(&run->libraries, run->machine);
 	return err;

@@ -89,7 +89,7 @@ struct value_run {
 	struct torn_call torn;
 	unsigned n_variants;
 	struct residues residues;
-	struct residue_walker *walker; /* NULL: none was needed since mappings changed */
+	struct residue_walker *walker; /* NULL: none was needed since its code was mapped */
 	struct value_blocks blocks;
 	struct supposition supposition;
 	struct stray *strays; /* by from */

@@ -104,6 +104,75 @@ static void an_owners_place_stays_one(void **state)
 	}
 }
 
+static void want(struct value_machine *m, uint64_t addr)
+{
+	const uint64_t wanted[VALUE_WANTED] = {[VALUE_WANTED - 1] = addr};
+	value_machine_want(m, wanted);
+}
+
+/* AMID, next, and then once more. */
+static void stops_amid(struct value_machine *m, uint64_t turn)
+{
+	assert_int_equal(value_machine_run(m, value_machine_count(m) + 10, NULL), VALUE_STOP_PLACE);
+	assert_int_equal(value_machine_state(m)->rip, AMID);
+	assert_int_equal(value_machine_state(m)->gpr[VALUE_RAX], turn);
+}
+
+static void passes(struct value_machine *m, uint64_t insns)
+{
+	uint64_t until = value_machine_count(m) + insns;
+	assert_int_equal(value_machine_run(m, until, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_machine_count(m), until);
+}
+
+static void stops_at_a_seldom_place_while_it_is_wanted(void **state)
+{
+	struct value_machine *m = *state;
+	passes(m, 3); /* translated without */
+	assert_int_equal(value_machine_seldom(m, AMID), 0);
+	for (uint64_t turn = 1; turn < 200; turn += 101) {
+		passes(m, 297);
+		want(m, AMID);
+		stops_amid(m, turn + 100);
+		want(m, CODE + 100);
+		passes(m, 6); /* from there on, and by it */
+	}
+}
+
+static void stops_at_a_seldom_place_while_it_is_expected(void **state)
+{
+	struct value_machine *m = *state;
+	assert_int_equal(value_machine_seldom(m, AMID), 0);
+	passes(m, 300);
+	expect(m, AMID, 101);
+	stops_amid(m, 101);
+	expect_nothing(m);
+	passes(m, 302);
+}
+
+static void a_seldom_place_becomes_one_and_a_place_stays_one(void **state)
+{
+	struct value_machine *m = *state;
+	assert_int_equal(value_machine_seldom(m, AMID), 0);
+	passes(m, 300);
+	assert_int_equal(value_machine_place(m, AMID), 0);
+	assert_int_equal(value_machine_seldom(m, AMID), 0);
+	for (uint64_t turn = 101; turn < 109; turn++)
+		stops_amid(m, turn);
+}
+
+/* A step of one instruction meets it as well: rbx is not exact, so each is executed alone. */
+static void a_seldom_place_is_met_step_by_step(void **state)
+{
+	struct value_machine *m = *state;
+	value_set_gpr(m, VALUE_RBX, 0, VALUE_ASSUMED);
+	assert_int_equal(value_machine_seldom(m, AMID), 0);
+	passes(m, 30);
+	want(m, AMID);
+	for (uint64_t turn = 11; turn < 15; turn++)
+		stops_amid(m, turn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +182,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ends_at_its_limit_where_another_time_is_expected,
 						begin, end),
 		cmocka_unit_test_setup_teardown(an_owners_place_stays_one, begin, end),
+		cmocka_unit_test_setup_teardown(stops_at_a_seldom_place_while_it_is_wanted, begin,
+						end),
+		cmocka_unit_test_setup_teardown(stops_at_a_seldom_place_while_it_is_expected, begin,
+						end),
+		cmocka_unit_test_setup_teardown(a_seldom_place_becomes_one_and_a_place_stays_one,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_seldom_place_is_met_step_by_step, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
