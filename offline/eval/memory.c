@@ -110,13 +110,14 @@ bool value_page_is_shared(const struct value_memory *mem, uint64_t addr)
 }
 
 /* Of memory that others write as well: unknown or at best assumed, and so at each access, since
- * what was written there is not to be believed by the next one. Eight qualities at a time. */
+ * what was written there is not to be believed by the next one. Of @len bytes at @addr; eight
+ * qualities at a time. */
 static const struct value_tlb *shared_entry(struct value_memory *mem, const struct value_page *page,
-					    uint64_t tag)
+					    uint64_t addr, size_t len)
 {
-	const uint64_t each = 0x0101010101010101;
+	const uint64_t each = 0x0101010101010101, tag = value_page_addr(addr);
 	const uint8_t *from = page->quality ? page->quality : mem->all_assumed;
-	for (unsigned i = 0; i < VALUE_PAGE; i += sizeof(each)) {
+	for (size_t i = (addr - tag) & ~7ull; i < addr - tag + len; i += sizeof(each)) {
 		uint64_t qualities;
 		memcpy(&qualities, from + i, sizeof(qualities));
 		uint64_t unknown = qualities & each * VALUE_UNKNOWN;
@@ -129,7 +130,9 @@ static const struct value_tlb *shared_entry(struct value_memory *mem, const stru
 	return &mem->shared;
 }
 
-const struct value_tlb *value_memory_lookup(struct value_memory *mem, uint64_t addr, bool write)
+/* As value_memory_lookup(), with the qualities of @len bytes of that page. */
+static const struct value_tlb *look_up(struct value_memory *mem, uint64_t addr, size_t len,
+				       bool write)
 {
 	uint64_t tag = value_page_addr(addr);
 	struct value_tlb *entry = &(write ? mem->write : mem->read)[addr / VALUE_PAGE % VALUE_TLB];
@@ -148,7 +151,7 @@ const struct value_tlb *value_memory_lookup(struct value_memory *mem, uint64_t a
 	/* What is in the cache for writing gets qualities as well, which are not to be those that
 	 * all such pages have. */
 	if (shared && (page->quality || write))
-		return shared_entry(mem, page, tag);
+		return shared_entry(mem, page, addr, len);
 	entry->tag = tag;
 	entry->data = (uintptr_t)page->bytes - tag;
 	entry->quality = (uintptr_t)(page->quality ? page->quality
@@ -156,6 +159,11 @@ const struct value_tlb *value_memory_lookup(struct value_memory *mem, uint64_t a
 						   : mem->all_exact) -
 			 tag;
 	return entry;
+}
+
+const struct value_tlb *value_memory_lookup(struct value_memory *mem, uint64_t addr, bool write)
+{
+	return look_up(mem, addr, 0, write);
 }
 
 /* --- whole ranges -------------------------------------------------------------------------- */
@@ -172,7 +180,7 @@ int value_memory_read(struct value_memory *mem, uint64_t addr, void *buf, size_t
 	uint8_t worst = VALUE_EXACT;
 	for (size_t done = 0; done < len;) {
 		size_t part = in_page(addr + done, len - done);
-		const struct value_tlb *entry = value_memory_lookup(mem, addr + done, false);
+		const struct value_tlb *entry = look_up(mem, addr + done, part, false);
 		if (!entry)
 			return -EFAULT;
 		memcpy((uint8_t *)buf + done, (void *)(entry->data + addr + done), part);
@@ -190,7 +198,7 @@ int value_memory_read_qualities(struct value_memory *mem, uint64_t addr, uint8_t
 {
 	for (size_t done = 0; done < len;) {
 		size_t part = in_page(addr + done, len - done);
-		const struct value_tlb *entry = value_memory_lookup(mem, addr + done, false);
+		const struct value_tlb *entry = look_up(mem, addr + done, part, false);
 		if (!entry)
 			return -EFAULT;
 		memcpy(out + done, (void *)(entry->quality + addr + done), part);

@@ -156,7 +156,8 @@ void value_memory_assume_all(struct value_memory *mem);
 void value_memory_crowd(struct value_memory *mem, bool crowded);
 
 /* The page of @addr, for reading or for writing, in the translation cache; NULL where it is not
- * mapped or memory is out. */
+ * mapped or memory is out. Its qualities hold if it is in the cache alone, not if it is of memory
+ * that others write: value_memory_read_qualities() has these. */
 const struct value_tlb *value_memory_lookup(struct value_memory *mem, uint64_t addr, bool write);
 
 /* Takes a snapshot (cheap: pages are shared until one side writes). Cannot fail. */

@@ -370,6 +370,39 @@ static void holes_alone_are_mapped(void **state)
 	value_memory_deinit(&mem);
 }
 
+/* Of two pages every fifth byte is unknown, in the second one alone. Whatever range is read, and
+ * whatever was written meanwhile, each byte is unknown or assumed. */
+static void no_range_is_exact_while_others_write(void **state)
+{
+	enum { ROUNDS = 3000, MOST = 300 };
+	const uint64_t start = 0x500000, second = start + VALUE_PAGE, end = second + VALUE_PAGE;
+	const struct value_region region = {.start = start, .end = end, .prot = 3};
+	uint8_t bytes[MOST] = {0}, qualities[MOST], worst;
+	struct value_memory mem;
+	(void)state;
+	srand(3);
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(&mem, &region), 0);
+	for (uint64_t at = second; at < end; at += 5)
+		assert_int_equal(value_memory_set_quality(&mem, at, 1, VALUE_UNKNOWN), 0);
+	value_memory_crowd(&mem, true);
+	for (int i = 0; i < ROUNDS; i++) {
+		const size_t len = 1 + rand() % MOST;
+		const uint64_t at = start + rand() % (2 * VALUE_PAGE - len + 1);
+		uint8_t is = VALUE_ASSUMED;
+		assert_int_equal(value_memory_read_qualities(&mem, at, qualities, len), 0);
+		assert_int_equal(value_memory_read(&mem, at, bytes, len, &worst), 0);
+		for (size_t k = 0; k < len; k++) {
+			bool known = at + k < second || (at + k - second) % 5;
+			assert_int_equal(qualities[k], known ? VALUE_ASSUMED : VALUE_UNKNOWN);
+			is = known ? is : VALUE_UNKNOWN;
+		}
+		assert_int_equal(worst, is);
+		assert_non_null(value_memory_lookup(&mem, at, rand() % 2));
+	}
+	value_memory_deinit(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +416,7 @@ int main(void)
 		cmocka_unit_test(doubt_makes_nothing_known),
 		cmocka_unit_test(what_is_moved_is_what_it_was),
 		cmocka_unit_test(holes_alone_are_mapped),
+		cmocka_unit_test(no_range_is_exact_while_others_write),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
