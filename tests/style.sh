@@ -46,10 +46,20 @@ trailing_blanks() {
 	grep -nE '[[:blank:]]$' "${sources[@]}" "${scripts[@]}" Makefile README.md docs/*.md
 }
 
-# One compiler for all: each header is a translation unit of its own.
+# What a source of the build has before all else compiles alone, or that source would not.
+included_first() {
+	awk 'FNR == 1 { seen = 0 }
+		!seen && /^[[:blank:]]*#/ {
+			seen = 1
+			if (match($0, /^#include "[^"]*"$/)) print substr($0, 11, length($0) - 11)
+		}' $(find offline user -name '*.c')
+}
+
+# One compiler for all others: each header is a translation unit of its own.
 headers_alone() {
-	find include offline user bpf/protocol.h -name '*.h' -print0 |
-		xargs -0 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Iinclude -I. -fsyntax-only \
+	find include offline user bpf/protocol.h -name '*.h' | LC_ALL=C sort |
+		LC_ALL=C comm -23 - <(included_first | LC_ALL=C sort -u) |
+		xargs ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Iinclude -I. -fsyntax-only \
 			-Wno-unused-function -x c
 }
 
