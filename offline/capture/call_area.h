@@ -12,8 +12,8 @@
  *                handler's fork() goes on by that, as it has no lanes
  *
  * and elsewhere the lanes, shared with the recorder alone, as the page is: a slot for each thread,
- * by its thread pointer: a struct call_lane, then a ring of struct call_note, then one of bytes. It
- * lives only between the parts of one build. */
+ * by its thread pointer: a struct call_lane, a ring of struct call_note, what each stub has copied
+ * last, a ring of bytes. It lives only between the parts of one build. */
 #ifndef OFFLINE_CAPTURE_CALL_AREA_H
 #define OFFLINE_CAPTURE_CALL_AREA_H
 
@@ -36,6 +36,13 @@
 #define CALL_NOTES 65536
 #define CALL_NOTES_FULL 49152 /* what a handler does meanwhile has room for the rest */
 #define CALL_NOTE_SHIFT 7
+/* Of each stub, where in the ring of bytes those lie that it has copied last, divided by 64, and how
+ * many they are. A call that brings the same is told to have brought these, while the ring has gone
+ * on by no more than CALL_LAST_FAR: they are not written over before the recorder has taken its
+ * note. */
+#define CALL_LAST_OFF 0x880000
+#define CALL_LAST_SHIFT 19
+#define CALL_LAST_FAR 0x100000
 #define CALL_BYTES_OFF 0x900000
 #define CALL_BYTES 0x1000000
 #define CALL_BYTES_FULL 0xc00000 /* the rest is for a handler's calls, as it is of notes */
@@ -149,6 +156,12 @@ static inline __u64 call_lane_of(__u64 thread_pointer)
 
 _Static_assert(sizeof(struct call_note) == 1 << CALL_NOTE_SHIFT, "as the code has it");
 _Static_assert(sizeof(struct call_kind) == 16, "as the code has it");
-_Static_assert(CALL_BYTES_FULL + 8 * CALL_RANGE_MOST <= CALL_BYTES, "handlers in handlers");
+_Static_assert(CALL_BYTES_FULL + 8 * CALL_RANGE_MOST + CALL_LAST_FAR <= CALL_BYTES,
+	       "handlers in handlers, and what was copied before");
+_Static_assert(CALL_NOTES_OFF + (CALL_NOTES << CALL_NOTE_SHIFT) <= CALL_LAST_OFF, "lie apart");
+_Static_assert(CALL_LAST_OFF + (CALL_STUBS / CALL_STUB_BYTES + CALL_STUBS_MOST) * 8 <=
+		       CALL_BYTES_OFF,
+	       "lie apart");
+_Static_assert(CALL_RANGE_MOST < 1 << CALL_LAST_SHIFT, "a number of bytes");
 
 #endif
