@@ -73,7 +73,7 @@ int main(void)
 		long high0 = (long)(wide / 10000000000), low0 = (long)(wide % 10000000000);
 		printf("f_wide(p=%ld%010ld, n=-2) = %ld%010ld\n", high0, low0, high, low);
 		long double rlong = f_long(i / 9.0L, i);
-		printf("f_long(p=%.18Lg, n=%d) = %.18Lg\n", i / 9.0L, i, rlong);
+		printf("f_long(p=%.21Lg, n=%d) = %.21Lg\n", i / 9.0L, i, rlong);
 		_Complex double rc = f_complex(i + .5 + 2.0i);
 		printf("f_complex(p=%.17g + 2i) = %.17g + %.17gi\n", i + .5, __real__ rc, __imag__ rc);
 		_Complex float rf = f_complexf(i + 2.0fi);
@@ -127,6 +127,8 @@ cat >kinds.c <<'C'
 #include <wchar.h>
 enum color { RED, GREEN = 5, BLUE };
 enum flags { FA = 1, FB = 2, FC = 4 };
+enum level { LOW = -3, HIGH = 2 };
+struct levels { enum level l : 4, m : 4; };
 struct bits { unsigned a : 3; int b : 5; unsigned long c : 40; bool d : 1; };
 struct pair { int x, y; };
 int unseen = 77;
@@ -140,7 +142,10 @@ int main(void)
 	int nested[2][3] = {{1, 2, 3}, {0, 0, 9}};
 	enum color color = BLUE, none = 3;
 	enum flags flags = FA | FC, more = 8 | FB, no = 0;
-	long double ld = 1.25L;
+	long double ld = 1.25L, seventh = 1 / 7.L, huge = 1e4000L, none80 = -__builtin_nanl("");
+	struct levels levels = {LOW, HIGH};
+	double nan64 = -__builtin_nan("0x123");
+	float nan32 = __builtin_nanf("");
 	double complex z = 1 + 2 * I;
 	__int128 wide = -(((__int128)1 << 100) + 5);
 	char text[16] = "hello", c = 'x', nul = 0, high = -3;
@@ -158,7 +163,7 @@ int main(void)
 	bits.a = 5, bits.b = -3, bits.c = 0x123456789aUL, bits.d = 1;
 	stop(&pairs); /* HERE */
 	stop(bits.a ? &nameless : 0);
-	return printf("%d\n", many[3] + nested[1][2] + color + flags + (int)ld + (int)wide + text[0] + c + uc + yes + sh + high + nul + no + none + more + (int)(f + d + creal(z)) + (int)ul + odd[0] + bytes[0] + turned[0] + wides[0] + halves[0] + esc + apo + quo) < 0;
+	return printf("%d\n", many[3] + nested[1][2] + color + flags + (int)ld + (int)wide + text[0] + c + uc + yes + sh + high + nul + no + none + more + (int)(f + d + creal(z) + seventh + huge + none80 + nan64 + nan32) + levels.l + (int)ul + odd[0] + bytes[0] + turned[0] + wides[0] + halves[0] + esc + apo + quo) < 0;
 }
 C
 here=$(grep -n HERE kinds.c | cut -d: -f1)
@@ -170,7 +175,7 @@ if command -v gdb >tool; then
 		"$PUGMARK" record -q --level values -o kinds.rec -- ./kinds >out 2>err
 		"$PUGMARK" values kinds.rec "kinds.c:$here" --format json >got
 		LC_ALL=C gdb -nx -batch -ex 'set print null-stop on' -ex "break kinds.c:$here" -ex run -ex 'info locals' ./kinds 2>&1 |
-			grep -E '^[a-z]+ = ' >told
+			grep -E '^[a-z0-9]+ = ' >told
 		claim "gdb has told of all variables ($compiler)" test "$(wc -l <told)" -ge 20
 		claim "all of them are printed as gdb does ($compiler)" python3 - <<'PY'
 import json
@@ -362,6 +367,25 @@ L
 		done
 		run 1 values names.rec --watch c::shared
 	done
+fi
+if command -v g++ >tool && command -v gdb >tool; then
+	cat >letters.cc <<'C'
+#include <cstdio>
+int main()
+{
+	wchar_t w = L'\u00df', apo = L'\'', quo = L'"', nul = 0, tab = L'\t', none = 0x123456;
+	char16_t h = u'\u00e9', half = 0xd800;
+	char32_t u = U'\U0001f600', x = U'x';
+	return printf("%d\n", (int)w + apo + quo + nul + tab + none + h + half + (int)u + (int)x) < 0; // HERE
+}
+C
+	g++ -O0 -g -o letters letters.cc
+	"$PUGMARK" record -q --level values -o letters.rec -- ./letters >out 2>err
+	LC_ALL=C.UTF-8 gdb -nx -batch -ex 'set charset UTF-8' -ex "break letters.cc:$(grep -n HERE letters.cc | cut -d: -f1)" \
+		-ex run -ex 'info locals' ./letters 2>&1 | sed -nE 's/^([a-z]+) = (.*)$/\1=\2/p' >told
+	"$PUGMARK" values letters.rec "letters.cc:$(grep -n HERE letters.cc | cut -d: -f1)" | head -1 |
+		sed -E 's/^[^(]*\((.*)\)$/\1/; s/, /\n/g' >got
+	claim 'wide characters of C++ are printed as gdb does' same told got
 fi
 if command -v rustc >tool; then
 	cat >rust.rs <<'R'

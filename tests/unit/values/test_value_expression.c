@@ -199,7 +199,8 @@ static void no_better_than_what_it_is_of(void **state)
 	assert_false(evaluate(decided, 3, &out)); /* a jump by what is assumed */
 }
 
-/* Four bytes of rdi, two that are nowhere, two of rbx, and two of what is not known. */
+/* Four bytes of rdi, two that are nowhere, two of rbx, and two of what is not known; nothing says
+ * where those behind are, so they are nowhere as well. */
 static void pieces(void **state)
 {
 	static const Dwarf_Op ops[] = {O(DW_OP_reg5),	       {DW_OP_piece, 4, 0, 0},
@@ -219,8 +220,10 @@ static void pieces(void **state)
 	struct value_machine *m = value_machine_new(&memory);
 	const struct value_context c = {.registers = &r, .m = m};
 	assert_true(value_expression_evaluate(&c, NULL, ops, 7, &out));
-	assert_int_equal(out.len, sizeof(want));
+	assert_int_equal(out.len, VALUE_BYTES);
 	assert_memory_equal(out.quality, want, sizeof(want));
+	for (size_t i = sizeof(want); i < VALUE_BYTES; i++)
+		assert_int_equal(out.quality[i], VALUE_NOWHERE);
 	assert_int_equal(out.bytes[0], 105);
 	assert_int_equal(out.bytes[6], 103);
 	assert_false(value_expression_evaluate(&c, NULL, wide, 1, &out));

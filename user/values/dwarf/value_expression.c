@@ -366,6 +366,8 @@ static bool pieces(struct evaluation *e, const Dwarf_Op *ops, size_t n, struct v
 			  : blank(&whole, ops[end].number, empty ? VALUE_NOWHERE : VALUE_UNKNOWN)))
 			return false;
 	}
+	/* What is behind the last piece is nowhere. */
+	blank(&whole, VALUE_BYTES - whole.len, VALUE_NOWHERE);
 	*out = whole;
 	return true;
 }

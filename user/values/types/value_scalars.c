@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 enum { WORD = 8, PAIR = 16 };
@@ -144,14 +145,27 @@ static bool read_real(const uint8_t *bytes, uint64_t size, long double *out)
 	}
 }
 
+/* As many digits as tell all numbers of the format apart. What is no number has its mantissa. */
 static void print_real(FILE *out, const uint8_t *bytes, uint64_t size)
 {
+	static const struct {
+		unsigned mantissa; /* bits */
+		int digits;
+	} formats[] = {[4] = {23, 9}, [8] = {52, 17}, [16] = {64, 21}};
+	uint64_t mantissa = 0;
 	long double v;
 
-	if (!read_real(bytes, size, &v))
+	if (!read_real(bytes, size, &v)) {
 		fputc('?', out);
-	else
-		fprintf(out, "%.*Lg", size == 4 ? 9 : size == 8 ? 17 : 18, v);
+		return;
+	}
+	if (!isnan(v)) {
+		fprintf(out, "%.*Lg", formats[size].digits, v);
+		return;
+	}
+	memcpy(&mantissa, bytes, size < WORD ? size : WORD);
+	mantissa &= UINT64_MAX >> (64 - formats[size].mantissa);
+	fprintf(out, "%snan(0x%" PRIx64 ")", signbit(v) ? "-" : "", mantissa);
 }
 
 static bool is_signed_type(Dwarf_Die *type)
@@ -159,6 +173,14 @@ static bool is_signed_type(Dwarf_Die *type)
 	uint64_t encoding = value_constant(type, DW_AT_encoding, DW_ATE_unsigned);
 
 	return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+}
+
+/* By the type that DWARF says is under it; without one it has no negative values. */
+static bool is_signed_enum(Dwarf_Die *type)
+{
+	Dwarf_Die of;
+
+	return value_plain_type(type, &of) && is_signed_type(&of);
 }
 
 /* Whether it is a floating one that is not x87's: the processor's own arithmetic has none. */
@@ -211,8 +233,11 @@ static void print_base(FILE *out, Dwarf_Die *type, const uint8_t *bytes, uint64_
 		return;
 	}
 	fprintf(out, is_signed ? "%" PRId64 : "%" PRIu64, raw);
-	if (size == 1 && (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char))
+	if (size == 1 && (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char ||
+			  encoding == DW_ATE_UTF))
 		print_character(out, (uint8_t)raw);
+	else
+		value_wide_print(out, type, (uint32_t)raw);
 }
 
 /* --- scalars -----------------------------------------------------------------------------------
@@ -313,7 +338,7 @@ uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes 
 		print_pointer(out, type, raw, quality, memory);
 		return quality;
 	case DW_TAG_enumeration_type:
-		print_enum(out, type, extend(raw, bits.n, false), size);
+		print_enum(out, type, extend(raw, bits.n, is_signed_enum(type)), size);
 		break;
 	case DW_TAG_base_type:
 		print_base(out, type, bytes, size, bits.n ? bits.n : 8 * size);
@@ -336,7 +361,7 @@ bool value_enumerator(Dwarf_Die *type, const char *name, long double *out)
 {
 	const char *last = strrchr(name, ':'), *own = dwarf_diename(type);
 	uint64_t bits = 8 * value_type_size(type);
-	Dwarf_Die child, of;
+	Dwarf_Die child;
 	int64_t value;
 
 	if (dwarf_tag(type) != DW_TAG_enumeration_type ||
@@ -349,7 +374,7 @@ bool value_enumerator(Dwarf_Die *type, const char *name, long double *out)
 
 		if (!is || strcmp(is, last) != 0 || !enumerator(&child, &value))
 			continue;
-		bool is_signed = value_plain_type(type, &of) && is_signed_type(&of);
+		bool is_signed = is_signed_enum(type);
 		uint64_t raw = extend((uint64_t)value, bits, is_signed);
 		*out = is_signed ? (long double)(int64_t)raw : (long double)raw;
 		return true;
@@ -376,9 +401,8 @@ uint8_t value_scalar_number(Dwarf_Die *type, const struct value_bytes *v, uint64
 	if (*is_real)
 		return read_real(bytes, size, real) ? quality : VALUE_UNKNOWN;
 	memcpy(&raw, bytes, WORD);
-	Dwarf_Die of;
 	if (tag == DW_TAG_enumeration_type)
-		*is_unsigned = !value_plain_type(type, &of) || !is_signed_type(&of);
+		*is_unsigned = !is_signed_enum(type);
 	*out = (int64_t)extend(raw, bits.n ? bits.n : 8 * size, !*is_unsigned);
 	return quality;
 }

@@ -11,20 +11,27 @@
 
 enum { STRING_MAX = 200 };
 
-struct value_characters value_characters_of(Dwarf_Die *die)
+/* What stands before a text or a character of the type that is called so. NULL: of none. */
+static const char *wide_prefix(const char *name)
 {
 	static const struct {
 		const char *name, *prefix;
 	} wide[] = {{"wchar_t", "L"}, {"char16_t", "u"}, {"char32_t", "U"}};
+
+	for (size_t i = 0; name && i < sizeof(wide) / sizeof(*wide); i++)
+		if (!strcmp(name, wide[i].name))
+			return wide[i].prefix;
+	return NULL;
+}
+
+struct value_characters value_characters_of(Dwarf_Die *die)
+{
 	Dwarf_Attribute attr;
 	Dwarf_Die type = *die;
 	const char *prefix = NULL;
 
 	while (dwarf_attr_integrate(&type, DW_AT_type, &attr) && dwarf_formref_die(&attr, &type)) {
-		const char *name = dwarf_diename(&type);
-
-		for (size_t i = 0; name && !prefix && i < sizeof(wide) / sizeof(*wide); i++)
-			prefix = strcmp(name, wide[i].name) ? NULL : wide[i].prefix;
+		prefix = prefix ? prefix : wide_prefix(dwarf_diename(&type));
 		int tag = dwarf_tag(&type);
 		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type &&
 		    tag != DW_TAG_volatile_type && tag != DW_TAG_restrict_type)
@@ -111,6 +118,23 @@ static void quote_wide(struct quoted *q, uint32_t c)
 	}
 	fputs(text, q->out);
 	q->hex = false;
+}
+
+void value_wide_print(FILE *out, Dwarf_Die *type, uint32_t c)
+{
+	const char *prefix = wide_prefix(dwarf_diename(type));
+	struct quoted q = {out, false};
+
+	if (!prefix)
+		return;
+	fprintf(out, " %s'", prefix);
+	if (c == '\'')
+		fputs("\\'", out);
+	else if (c == '"')
+		fputc('"', out);
+	else
+		quote_wide(&q, c);
+	fputc('\'', out);
 }
 
 void value_string_print(FILE *out, const struct value_bytes *v, uint64_t off, uint64_t max,
