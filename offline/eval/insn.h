@@ -60,10 +60,12 @@ enum value_flow {
 	VALUE_FLOW_BITS,   /* a bitwise operation: byte i is of byte i of the inputs */
 	VALUE_FLOW_AND,	   /* the same, and an exact zero byte in one of them settles it */
 	VALUE_FLOW_OR,	   /* the same, with an exact byte of ones */
+	VALUE_FLOW_BYTES,  /* byte i is of byte i of the inputs: pcmpeqb, psubb */
 	VALUE_FLOW_CARRY,  /* a sum: byte i is of bytes 0 to i of the inputs */
 	VALUE_FLOW_SWAP,   /* byte i of each of two outputs is byte i of the other's input: xchg */
 	VALUE_FLOW_SELECT, /* byte i is byte i of the one of two inputs that flags choose: cmov */
 	VALUE_FLOW_MOVED,  /* each bit of the result is one of those that are read, or 0 */
+	VALUE_FLOW_LOWEST, /* of the lowest bit that is set and those below it: bsf, tzcnt */
 	VALUE_FLOW_LANES,  /* each lane is of what value_access.use says: instructions with EVEX */
 	VALUE_FLOW_FRESH,  /* outputs are exact whatever the inputs are: xor r,r */
 };

@@ -99,6 +99,17 @@ static uint8_t flow_of_bytes(ZydisMnemonic mnemonic)
 	case ZYDIS_MNEMONIC_XORPS:
 	case ZYDIS_MNEMONIC_XORPD:
 		return VALUE_FLOW_BITS;
+	case ZYDIS_MNEMONIC_PCMPEQB:
+	case ZYDIS_MNEMONIC_PCMPGTB:
+	case ZYDIS_MNEMONIC_PADDB:
+	case ZYDIS_MNEMONIC_PSUBB:
+	case ZYDIS_MNEMONIC_PMINUB:
+	case ZYDIS_MNEMONIC_PMAXUB:
+	case ZYDIS_MNEMONIC_PANDN:
+		return VALUE_FLOW_BYTES;
+	case ZYDIS_MNEMONIC_BSF:
+	case ZYDIS_MNEMONIC_TZCNT:
+		return VALUE_FLOW_LOWEST;
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_SUB:
 	case ZYDIS_MNEMONIC_CMP:
@@ -139,10 +150,6 @@ static bool moves_bytes(ZydisMnemonic mnemonic)
 	case ZYDIS_MNEMONIC_PSRLDQ:
 	case ZYDIS_MNEMONIC_PALIGNR:
 	case ZYDIS_MNEMONIC_PSHUFB: /* where what says how is exact (worth.c) */
-	case ZYDIS_MNEMONIC_MOVHPS:
-	case ZYDIS_MNEMONIC_MOVHPD:
-	case ZYDIS_MNEMONIC_MOVLPS:
-	case ZYDIS_MNEMONIC_MOVLPD:
 	case ZYDIS_MNEMONIC_MOVHLPS:
 	case ZYDIS_MNEMONIC_MOVLHPS:
 	case ZYDIS_MNEMONIC_UNPCKLPS:
@@ -157,16 +164,17 @@ static bool moves_bytes(ZydisMnemonic mnemonic)
 	}
 }
 
-/* Each bit of the result is one of those that are read, or 0, and how far they go is a constant. */
+/* Each bit of the result is one of those that are read, or 0, and how far they go is known. */
 static bool moves_bits(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
 	int last = zi->operand_count_visible - 1;
 	switch (zi->mnemonic) {
-	case ZYDIS_MNEMONIC_SHL:
+	case ZYDIS_MNEMONIC_SHL: /* by cl too, where that is exact (worth.c) */
 	case ZYDIS_MNEMONIC_SHR:
 	case ZYDIS_MNEMONIC_SAR:
 	case ZYDIS_MNEMONIC_ROL:
 	case ZYDIS_MNEMONIC_ROR:
+		return true;
 	case ZYDIS_MNEMONIC_RORX:
 	case ZYDIS_MNEMONIC_SHLD:
 	case ZYDIS_MNEMONIC_SHRD:
@@ -176,6 +184,7 @@ static bool moves_bits(const ZydisDecodedInstruction *zi, const ZydisDecodedOper
 	case ZYDIS_MNEMONIC_CBW:
 	case ZYDIS_MNEMONIC_CWDE:
 	case ZYDIS_MNEMONIC_CDQE:
+	case ZYDIS_MNEMONIC_PMOVMSKB:
 		return true;
 	default:
 		return false;
@@ -221,6 +230,12 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 	case ZYDIS_MNEMONIC_VMOVDQA32:
 	case ZYDIS_MNEMONIC_VMOVDQA64:
 		return VALUE_FLOW_COPY;
+	case ZYDIS_MNEMONIC_MOVHPS: /* a half of a register, from memory */
+	case ZYDIS_MNEMONIC_MOVHPD:
+	case ZYDIS_MNEMONIC_MOVLPS:
+	case ZYDIS_MNEMONIC_MOVLPD:
+		return ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? VALUE_FLOW_COPY
+								  : VALUE_FLOW_ALL;
 	case ZYDIS_MNEMONIC_MOVZX: /* the rest is zeros, and exact */
 		return VALUE_FLOW_COPY;
 	default:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* worth.c: what each byte of a result is worth, by what each byte of the inputs is: of bitwise
- * operations, sums, choices and moves. Of all else every byte is worth what the worst input is. */
+ * operations, sums, choices, moves and searches for a bit. Of all else every byte is worth what the
+ * worst input is. */
 #include "offline/eval/step.h"
 
 #include <string.h>
@@ -45,6 +46,8 @@ static void fold(const struct step *s, const uint8_t *bytes, const uint8_t *q, c
 		carried = flow == VALUE_FLOW_CARRY ? worse(carried, q[i]) : q[i];
 		f->worth[i] = worse(f->worth[i], carried);
 		f->bits[i] = exact_bits(flow, f->value[i], f->bits[i], bytes[i], bits[i]);
+		if (flow == VALUE_FLOW_BYTES && f->bits[i] != 0xff)
+			f->bits[i] = 0;
 		f->value[i] = flow == VALUE_FLOW_AND  ? f->value[i] & bytes[i]
 			      : flow == VALUE_FLOW_OR ? f->value[i] | bytes[i]
 						      : f->value[i] ^ bytes[i];
@@ -76,6 +79,24 @@ static uint16_t unequal_flags(const struct value_insn *insn, const struct folded
 	bool compares =
 		insn->mnemonic == ZYDIS_MNEMONIC_CMP || insn->mnemonic == ZYDIS_MNEMONIC_SUB;
 	return compares && differ ? VALUE_ZF : 0;
+}
+
+/* How many bits from the lowest on are exact, of @n bytes. */
+static size_t exact_run(const uint8_t *bits, size_t n)
+{
+	size_t i = 0;
+	while (i < 8 * n && bits[i / 8] >> i % 8 & 1)
+		i++;
+	return i;
+}
+
+/* A bit of a sum is of those of the inputs that are no higher. */
+static void sum_bits(const struct folded *f, uint8_t out[WIDEST])
+{
+	const size_t run = exact_run(f->bits, f->width);
+	memset(out, 0, WIDEST);
+	for (size_t i = 0; i < run; i++)
+		out[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
 static void fold_inputs(struct step *s, struct folded *f)
@@ -114,9 +135,43 @@ static void fold_all(struct step *s, uint8_t out[WIDEST])
 			       s->address);
 	if (s->address)
 		return;
-	s->flags_exact = flow == VALUE_FLOW_CARRY ? unequal_flags(s->insn, &f) : exact_flags(&f);
-	if (flow != VALUE_FLOW_CARRY)
+	if (flow == VALUE_FLOW_CARRY)
+		sum_bits(&f, s->bits);
+	else
 		memcpy(s->bits, f.bits, WIDEST);
+	if (flow != VALUE_FLOW_BYTES)
+		s->flags_exact =
+			flow == VALUE_FLOW_CARRY ? unequal_flags(s->insn, &f) : exact_flags(&f);
+}
+
+/* The lowest bit that is set is known if it is exact, and those below it are. Of the flags ZF says
+ * that there is one, and the others are not told. */
+static bool find_lowest(struct step *s, uint8_t out[WIDEST])
+{
+	const struct value_insn *insn = s->insn;
+	uint8_t bytes[MEMORY_MAX], q[MEMORY_MAX], bits[BITS_MAX];
+	const struct value_access *of = NULL;
+	for (int i = 0; i < insn->n_access; i++) {
+		const struct value_access *a = &insn->access[i];
+		if (a->read && !a->write && !a->address)
+			of = a;
+	}
+	if (!of || s->address)
+		return false;
+	const size_t n = value_step_get(s, of, q);
+	if (n > 8)
+		return false;
+	value_step_get_bits(s, of, q, bits);
+	bytes_read(s, of, bytes, n);
+	const size_t run = exact_run(bits, n);
+	size_t i = 0;
+	while (i < run && !(bytes[i / 8] >> i % 8 & 1))
+		i++;
+	if (i == run)
+		return false;
+	memset(out, VALUE_EXACT, WIDEST);
+	s->flags_exact = VALUE_ZF;
+	return true;
 }
 
 /* Whether the condition that a jump, setcc or cmov has in the low four bits of its opcode holds
@@ -157,6 +212,23 @@ static void select_one(struct step *s, uint8_t out[WIDEST])
 		out[b] = worse(out[b], s->address);
 }
 
+/* Whether @a says where bits go: the second input of pshufb, and cl of a shift. */
+static bool says_how(const struct value_insn *insn, const struct value_access *a)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_PSHUFB:
+		return !a->write;
+	case ZYDIS_MNEMONIC_SHL:
+	case ZYDIS_MNEMONIC_SHR:
+	case ZYDIS_MNEMONIC_SAR:
+	case ZYDIS_MNEMONIC_ROL:
+	case ZYDIS_MNEMONIC_ROR:
+		return !insn->has_imm && a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RCX;
+	default:
+		return false;
+	}
+}
+
 /* Changes all bits of registers that are not exact. Returns whether that is all that
  * is not exact of what the instruction reads. */
 static bool flip_inexact(struct step *s)
@@ -175,8 +247,7 @@ static bool flip_inexact(struct step *s)
 		if (!a->read || a->kind == VALUE_ACCESS_MEMORY)
 			continue;
 		size_t n = value_step_get(s, a, q);
-		bool says_how = insn->mnemonic == ZYDIS_MNEMONIC_PSHUFB && !a->write;
-		if (worst(q, n) && (!bytes || a->address || says_how))
+		if (worst(q, n) && (!bytes || a->address || says_how(insn, a)))
 			return false;
 		value_step_get_bits(s, a, q, bits);
 		/* One register may be read twice: its bytes are changed once, from the copy's. */
@@ -231,9 +302,12 @@ bool value_step_worth(struct step *s, struct value_block *b, uint8_t out[MEMORY_
 	case VALUE_FLOW_BITS:
 	case VALUE_FLOW_AND:
 	case VALUE_FLOW_OR:
+	case VALUE_FLOW_BYTES:
 	case VALUE_FLOW_CARRY:
 		fold_all(s, out);
 		return true;
+	case VALUE_FLOW_LOWEST:
+		return find_lowest(s, out);
 	case VALUE_FLOW_SELECT:
 		select_one(s, out);
 		return true;
@@ -252,9 +326,10 @@ bool value_step_worth(struct step *s, struct value_block *b, uint8_t out[MEMORY_
  * not be written. Returns the worst of what is written. */
 uint8_t value_step_put_bytes(struct step *s, const uint8_t *q)
 {
-	uint8_t all = worst(q, WIDEST), flags = s->insn->flow == VALUE_FLOW_MOVED ? s->in : all;
+	const uint8_t flow = s->insn->flow, all = worst(q, WIDEST);
+	uint8_t flags = flow == VALUE_FLOW_MOVED || flow == VALUE_FLOW_LOWEST ? s->in : all;
 	bool sets_flags = false;
-	if (s->insn->flow == VALUE_FLOW_LANES)
+	if (flow == VALUE_FLOW_LANES)
 		return value_lanes_put(s, q);
 	for (int i = 0; i < s->insn->n_access; i++) {
 		const struct value_access *a = &s->insn->access[i];

@@ -388,6 +388,44 @@ static void a_bit_is_known_beside_others_that_are_not(void **state)
 	value_memory_deinit(&memory);
 }
 
+/* What a vectorised strcasecmp() does at the end of a text behind which nothing is known: bytes are
+ * compared, one of those that are known differs, and the first that does is looked for.
+ * movlpd (%rbx), %xmm1; pxor %xmm0, %xmm0; pcmpeqb %xmm1, %xmm0; psubb %xmm0, %xmm1;
+ * pandn %xmm2, %xmm1 (of ones); pmovmskb %xmm1, %edx; shr %cl, %edx; sub $0x40, %edx;
+ * bsf %edx, %esi; tzcnt %edx, %edi */
+static void the_first_of_some_bits_is_found_before_what_is_not_known(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {0x66, 0x0f, 0x12, 0x0b, 0x66, 0x0f, 0xef, 0xc0, 0x66,
+				       0x0f, 0x74, 0xc1, 0x66, 0x0f, 0xf8, 0xc8, 0x66, 0x0f,
+				       0xdf, 0xca, 0x66, 0x0f, 0xd7, 0xd1, 0xd3, 0xea, 0x83,
+				       0xea, 0x40, 0x0f, 0xbc, 0xf2, 0xf3, 0x0f, 0xbc, 0xfa};
+	const uint8_t text[8] = {0xfe, 0xfd, 0xfc, 0, 'g', 'a', 'r', 'b'};
+	struct value_memory memory;
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	const struct value_known *known = value_machine_known(m);
+	struct value_state *s = value_machine_state(m);
+	value_set_gpr(m, VALUE_RBX, DATA, VALUE_EXACT);
+	value_set_gpr(m, VALUE_RCX, 1, VALUE_EXACT);
+	memset(s->vec[2], 0xff, 16);
+	value_set_vec(m, 2, s->vec[2], VALUE_EXACT);
+	assert_int_equal(value_memory_write(&memory, DATA, text, 8, VALUE_UNKNOWN), 0);
+	assert_int_equal(value_memory_set_quality(&memory, DATA, 5, VALUE_EXACT), 0);
+	s->rip = CODE;
+	assert_int_equal(value_machine_run(m, 8, NULL), VALUE_STOP_LIMIT);
+	/* The lowest bits are those of bytes 1 to 4, whatever comes behind. */
+	assert_int_equal(known->gpr_bits[VALUE_RDX][0] & 0xf, 0xf);
+	assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_RDX), VALUE_UNKNOWN);
+	assert_int_equal(value_machine_run(m, 10, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_RSI), VALUE_EXACT);
+	assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_RDI), VALUE_EXACT);
+	assert_int_equal(s->gpr[VALUE_RSI], s->gpr[VALUE_RDI]);
+	assert_true(s->gpr[VALUE_RSI] < 4);
+	assert_int_equal(known->flags_exact & VALUE_ZF, VALUE_ZF);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
 /* --- string instructions ---------------------------------------------------------------------- */
 
 enum { AREA = 96, NEAR = 24, STRINGS = 20000 };
@@ -581,6 +619,7 @@ int main(void)
 		cmocka_unit_test(a_shift_moves_what_is_known),
 		cmocka_unit_test(a_flag_is_known_beside_others_that_are_not),
 		cmocka_unit_test(a_bit_is_known_beside_others_that_are_not),
+		cmocka_unit_test(the_first_of_some_bits_is_found_before_what_is_not_known),
 		cmocka_unit_test(strings_are_known_byte_by_byte),
 		cmocka_unit_test(a_copy_keeps_what_is_known),
 		cmocka_unit_test(an_address_of_32_bits_is_computed),
