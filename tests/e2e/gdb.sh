@@ -171,6 +171,26 @@ C
 $CC -O1 -g -o "$work/s" "$work/s.c" && "$PUGMARK" record -q --level values -o "$work/rs" -- "$work/s" 2>"$work/err" &&
 	printf '%s\n' 'break *handle' continue 'info symbol $pc' 'print $edi' 'reverse-stepi' 'info symbol $pc' stepi 'print $pc == handle' |
 	timeout 60 "$PUGMARK" gdb "$work/rs" | sed 's/^(gdb) /handler: /' >>"$work/out" 2>&1
+# Registers of the x87 unit that are in use, empty, zero and special, as in the program itself.
+cat >"$work/x.c" <<'C'
+volatile long double third = 1 / 3.0L, zero, huge = __builtin_infl();
+__attribute__((noinline)) void full(void)
+{
+	__asm__ volatile("fldt %0; fldt %1; fldt %2; fld1; fstp %%st(0)\n.globl here\nhere: nop\n"
+			 "fstp %%st(0); fstp %%st(0); fstp %%st(0)" : : "m"(third), "m"(zero), "m"(huge));
+}
+int main(void) { full(); return 0; }
+C
+printf '%s\n' 'break *here' 'PLACE' 'info float' 'print $fs_base != 0' >"$work/x.commands"
+$CC -O1 -g -o "$work/x" "$work/x.c" && "$PUGMARK" record -q --level values -o "$work/rx" -- "$work/x" 2>"$work/err" &&
+	sed 's/PLACE/continue/; $a set var third = 2' "$work/x.commands" | timeout 60 "$PUGMARK" gdb "$work/rx" >"$work/x.out" 2>&1
+sed 's/PLACE/run/' "$work/x.commands" | gdb -q -nx "$work/x" >"$work/x.live" 2>&1
+for i in out live; do
+	sed -nE 's/^(\(gdb\) )?(=>| *)(R[0-7]: |Tag Word|Status Word)/x87: \3/p' "$work/x.$i" >"$work/x87.$i"
+done
+cmp -s "$work/x87.out" "$work/x87.live" && cat "$work/x87.out" >>"$work/out"
+sed -n 's/^(gdb) \$1 = /fs_base: /p' "$work/x.out" >>"$work/out"
+grep 'this is a recording' "$work/x.out" >>"$work/out"
 timeout 60 "$PUGMARK" gdb "$work/none" </dev/null >>"$work/out" 2>&1; echo "no recording: $?" >>"$work/out"
 expect 'what is no recording: an error, and no gdb' 1 '^no recording: 1$'
 expect 'the value in last()' 1 '^\$1 = 144$'
@@ -196,6 +216,12 @@ expect 'a handler begins with its first instruction' 1 '^handler: handle in '
 expect 'with its argument' 1 '^handler: \$1 = 14$'
 expect 'before it the task was where the signal came' 1 '^handler: main + '
 expect 'from where one step leads there' 1 '^handler: \$2 = 1$'
+expect 'which x87 registers are in use, as gdb tells of the program itself' 5 '^x87: R[0-7]: Empty'
+expect 'what a zero is' 1 '^x87: R[0-7]: Zero'
+expect 'what an infinity is' 1 '^x87: R[0-7]: Special'
+expect 'what a number is' 1 '^x87: R[0-7]: Valid'
+expect 'where the thread has its own memory' 1 '^fs_base: 1$'
+expect 'why nothing can be changed' 1 'pugmark: this is a recording: memory and registers cannot be changed'
 expect 'where it is' 1 '^(gdb) task 1, behind [0-9]* of its instructions$'
 expect 'what there is' 1 '^monitor exactness '
 [ $failed = 0 ] || cat "$work/out"

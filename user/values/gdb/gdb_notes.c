@@ -52,6 +52,12 @@ void gdb_notes_assumed(struct gdb_notes *n, uint64_t addr, uint64_t len, const u
 	n->told_assumed = true;
 }
 
+void gdb_notes_unchanged(const struct gdb_notes *n)
+{
+	dprintf(n->out, "pugmark: this is a recording: memory and registers cannot be changed, "
+			"and no function be called\n");
+}
+
 void gdb_notes_registers(struct gdb_notes *n, struct value_run *run)
 {
 	char now[sizeof(n->assumed)];

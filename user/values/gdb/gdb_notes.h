@@ -32,6 +32,8 @@ void gdb_notes_assumed(struct gdb_notes *notes, uint64_t addr, uint64_t len,
 		       const uint8_t *quality);
 /* A line for the assumed registers of @run, which may be NULL. */
 void gdb_notes_registers(struct gdb_notes *notes, struct value_run *run);
+/* A line for whoever has asked that memory or a register be changed. */
+void gdb_notes_unchanged(const struct gdb_notes *notes);
 /* After a move: memory is said again, what is assumed of it not behind a single step. */
 void gdb_notes_moved(struct gdb_notes *notes, bool by_a_step);
 /* A move begins: from now on lines come, every three seconds, of how far @history has looked. */

@@ -405,7 +405,8 @@ static bool answer(struct server *s)
 	case 'M':
 	case 'P':
 	case 'X':
-		put(s, "E1e"); /* EROFS: what was recorded cannot be changed */
+		gdb_notes_unchanged(&s->notes);
+		put(s, "E1e"); /* EROFS */
 		break;
 	default:
 		break; /* the empty reply: not supported */

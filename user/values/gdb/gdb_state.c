@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* gdb_state.c: the registers that gdb calls i386.core, sse, linux and avx ("Standard Target
- * Features" of its manual), each unavailable where it is not known, and memory by the byte. */
+/* gdb_state.c: the registers that gdb calls i386.core, sse, linux, avx and segments ("Standard
+ * Target Features" of its manual), each unavailable where it is not known, and memory by the byte.
+ */
 #include "user/values/gdb/gdb_state.h"
 
 #include <stdio.h>
@@ -69,15 +70,53 @@ char *gdb_state_description(void)
 	one(out, "orig_rax", 64, "int");
 	fputs("</feature><feature name=\"org.gnu.gdb.i386.avx\">", out);
 	numbered(out, "ymm%uh", 16, 128, "uint128");
+	fputs("</feature><feature name=\"org.gnu.gdb.i386.segments\">", out);
+	one(out, "fs_base", 64, "int");
+	one(out, "gs_base", 64, "int");
 	fputs("</feature></target>", out);
 	return fclose(out) ? NULL : text;
 }
 
-enum { REGISTERS_BYTES = 16 * 8 + 8 + 4 + 6 * 4 + 8 * 10 + 8 * 4 + 16 * 16 + 4 + 8 + 16 * 16 };
+enum {
+	REGISTERS_BYTES =
+		16 * 8 + 8 + 4 + 6 * 4 + 8 * 10 + 8 * 4 + 16 * 16 + 4 + 8 + 16 * 16 + 2 * 8
+};
 
 static bool is_known(const struct value_machine *m, unsigned bit)
 {
 	return value_quality(m, (uint64_t)1 << bit) != VALUE_UNKNOWN;
+}
+
+/* The tag word of FXSAVE has a bit for each register that is in use; in full it is two bits that
+ * say what is in the register (Intel SDM 1, 8.1.7 and 10.5.1.1). */
+static uint32_t x87_tags(const uint8_t *fx)
+{
+	enum { VALID, ZERO, SPECIAL, EMPTY };
+	const unsigned top = fx[3] >> 3 & 7;
+	uint32_t tags = 0;
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t mantissa;
+		uint16_t exponent;
+		const uint8_t *reg = fx + 32 + 16 * ((i + 8 - top) % 8);
+		memcpy(&mantissa, reg, 8);
+		memcpy(&exponent, reg + 8, 2);
+		exponent &= 0x7fff;
+		unsigned tag = !exponent && !mantissa				  ? ZERO
+			       : exponent && exponent != 0x7fff && mantissa >> 63 ? VALID
+										  : SPECIAL;
+		tags |= (fx[4] >> i & 1 ? tag : EMPTY) << 2 * i;
+	}
+	return tags;
+}
+
+/* Where the last instruction and operand of the x87 unit lay is not computed. */
+static void put_x87(struct gdb_packets *p, const uint8_t *fx, bool known)
+{
+	const uint32_t words[] = {fx[0] | fx[1] << 8, fx[2] | fx[3] << 8, x87_tags(fx)};
+	for (int i = 0; i < 8; i++)
+		gdb_packets_put_bytes(p, fx + 32 + 16 * i, 10, known);
+	gdb_packets_put_bytes(p, words, sizeof(words), known);
+	gdb_packets_put_bytes(p, NULL, 5 * sizeof(*words), false);
 }
 
 void gdb_state_put_registers(struct gdb_packets *p, struct value_run *run)
@@ -99,17 +138,15 @@ void gdb_state_put_registers(struct gdb_packets *p, struct value_run *run)
 	uint32_t flags = value_rflags(state);
 	gdb_packets_put_bytes(p, &flags, 4, is_known(m, VALUE_BIT_FLAGS));
 	gdb_packets_put_bytes(p, selectors, sizeof(selectors), true);
-	bool x87 = is_known(m, VALUE_BIT_X87);
-	for (int i = 0; i < 8; i++)
-		gdb_packets_put_bytes(p, state->fx + 32 + 16 * i, 10, x87);
-	uint32_t words[8] = {state->fx[0] | state->fx[1] << 8, state->fx[2] | state->fx[3] << 8};
-	gdb_packets_put_bytes(p, words, sizeof(words), x87);
+	put_x87(p, state->fx, is_known(m, VALUE_BIT_X87));
 	for (int i = 0; i < 16; i++)
 		gdb_packets_put_bytes(p, state->vec[i], 16, is_known(m, VALUE_BIT_VEC + i));
 	gdb_packets_put_bytes(p, &state->mxcsr, 4, is_known(m, VALUE_BIT_MXCSR));
 	gdb_packets_put_bytes(p, NULL, 8, false); /* orig_rax: of a system call, which none is in */
 	for (int i = 0; i < 16; i++)
 		gdb_packets_put_bytes(p, state->vec[i] + 16, 16, is_known(m, VALUE_BIT_HIGH + i));
+	gdb_packets_put_bytes(p, &state->gpr[VALUE_FS], 8, true);
+	gdb_packets_put_bytes(p, &state->gpr[VALUE_GS], 8, true);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
