@@ -243,7 +243,8 @@ cat >chosen.c <<'C'
 #include <string.h>
 struct in { double d; unsigned bits : 3; char tag[4]; };
 enum shade { LIGHT = -1, DARK = 3 };
-struct out { int n; const char *name; struct in in; int list[3]; enum shade shade; double tenth; float third; long double fifth; };
+struct out { int n; const char *name; struct in in; int list[3]; enum shade shade; double tenth; float third; long double fifth; _Bool odd; char letter; int grid[2][3]; };
+int untouched[4];
 __attribute__((noinline)) int take(struct out *p, float f, unsigned long u) { return p->n + (int)f + (int)u; }
 int main(void)
 {
@@ -254,6 +255,7 @@ int main(void)
 		o.in.d = i / 4.;
 		o.in.bits = i % 8;
 		o.shade = i % 5 ? DARK : LIGHT;
+		o.odd = i % 2, o.letter = i == 7 ? '\n' : 'a' + i, o.grid[1][2] = i;
 		o.tenth = i / 10., o.third = i / 3.f, o.fifth = i / 5.L;
 		memcpy(o.in.tag, i % 3 == 1 ? "bbc" : "abc", 4);
 		take(&o, i / 2.f, ~0ul - i);
@@ -288,7 +290,22 @@ p->tenth < 1.1|11
 p->third == 0.33333334326744080|1
 p->third == 0.33333333333333331|0
 p->fifth == 0.2|1
+p->odd == true|10
+p->odd != false && p->n < 4|2
+p->letter == 'c'|1
+p->letter == '\n'|1
+p->letter < 'c'|3
+p->grid[1][2] >= 15|5
+p->grid[0][2] == 0|20
 L
+run 0 values chosen.rec take --where 'p->n > 99'
+claim 'that a condition holds nowhere is said' \
+	is "$(cat out err)" 'pugmark: p->n > 99: it does not hold at any of the 20 times that take was reached'
+run 0 values chosen.rec --watch untouched
+claim 'so it is where nobody has read or written a variable' grep -q '^pugmark: untouched: no instruction' err
+run 1 values chosen.rec --watch 'take:p.grid[1]'
+run 1 values chosen.rec take --where 'p->grid[1] == 2'
+run 1 values chosen.rec take --where 'p->grid[2][0] == 2'
 "$PUGMARK" values chosen.rec take --where 'p->n > 3' --limit 5 >got
 claim 'of those that are chosen as many are shown as is asked for' is "$(wc -l <got) $(tail -n 1 got)" '6 task 1: 11 more (--limit)'
 run 1 values chosen.rec take --where 'p->zzz == 3'

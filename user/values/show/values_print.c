@@ -357,6 +357,19 @@ static int check_found(const struct printing *p, bool task, struct pugmark_diag 
 					"there is no variable of that name at %s, no such "
 					"enumerator, or nothing is known of it there",
 					o->place);
+	if (o->where && p->known && p->first) {
+		fputs("pugmark: ", stderr);
+		print_text(stderr, o->where, false);
+		fprintf(stderr, ": it does not hold at any of the %" PRIu64 " times that ", p->met);
+		print_text(stderr, o->place, false);
+		fputs(" was reached\n", stderr);
+	}
+	if (o->watch && p->first) {
+		fputs("pugmark: ", stderr);
+		print_text(stderr, o->watch, false);
+		fputs(": no instruction and no call out that is known has read or written it\n",
+		      stderr);
+	}
 	if (o->place && !p->met && !p->partial && !o->json) {
 		print_text(stdout, o->place, false);
 		puts(" was not executed");

@@ -84,23 +84,48 @@ static bool point(struct value_part *p, int64_t index, struct value_part *to,
 	return true;
 }
 
-static bool element(struct value_part *p, int64_t index, struct value_path_why *why)
+/* The index at @w, "[number]", which is gone over. */
+static bool take_index(struct value_walk *w, int64_t *index, struct value_path_why *why)
 {
-	Dwarf_Word size;
-	Dwarf_Die of, child;
-	unsigned dimensions = 0;
+	char *end;
 
-	if (dwarf_tag(&p->type) != DW_TAG_array_type || !value_plain_type(&p->type, &of) ||
-	    dwarf_aggregate_size(&p->type, &size))
+	*index = strtoll(w->at + 1, &end, 0);
+	if (end == w->at + 1 || *end != ']')
+		return say(why, "an index is a number and a ]");
+	w->at = end + 1;
+	return true;
+}
+
+/* The element of the array @p at @index, and at the indices that follow in @w where it has more
+ * dimensions. */
+static bool element(struct value_part *p, int64_t index, struct value_walk *w,
+		    struct value_path_why *why)
+{
+	uint64_t place = 0, count;
+	bool any = false;
+	Dwarf_Die of, child;
+
+	if (dwarf_tag(&p->type) != DW_TAG_array_type || !value_plain_type(&p->type, &of))
 		return say(why, "%s is no array and no pointer", type_name(&p->type));
-	for (int more = dwarf_child(&p->type, &child); !more; more = !die_next(&child))
-		dimensions += dwarf_tag(&child) == DW_TAG_subrange_type;
+	for (int more = dwarf_child(&p->type, &child); !more; more = !die_next(&child)) {
+		if (dwarf_tag(&child) != DW_TAG_subrange_type)
+			continue;
+		if (!value_dimension(&child, &count))
+			return say(why, "an array of unknown size");
+		if (any && *w->at != '[')
+			return say(why, "an array of several dimensions: each wants an [index]");
+		if (any && !take_index(w, &index, why))
+			return false;
+		if (index < 0 || (uint64_t)index >= count)
+			return say(why, "the array has %" PRIu64 " elements, counted from 0",
+				   count);
+		place = place * count + (uint64_t)index;
+		any = true;
+	}
 	uint64_t each = value_type_size(&of);
-	if (dimensions != 1 || !each)
-		return say(why, "an array of several dimensions, or of unknown size");
-	if (index < 0 || (uint64_t)index >= size / each)
-		return say(why, "the array has %" PRIu64 " elements, counted from 0", size / each);
-	p->off += (uint64_t)index * each;
+	if (!any || !each)
+		return say(why, "an array of unknown size");
+	p->off += place * each;
 	p->type = of;
 	return true;
 }
@@ -178,8 +203,6 @@ enum value_walked value_walk_on(struct value_walk *w, struct value_part *p, stru
 				struct value_path_why *why)
 {
 	for (;;) {
-		char *end;
-
 		if (is_reference(p))
 			return walked(point(p, 0, to, why));
 		if (!*w->at && !w->stars)
@@ -189,16 +212,13 @@ enum value_walked value_walk_on(struct value_walk *w, struct value_part *p, stru
 			return walked(point(p, 0, to, why));
 		}
 		if (*w->at == '[') {
-			int64_t index = strtoll(w->at + 1, &end, 0);
+			int64_t index;
 
-			if (end == w->at + 1 || *end != ']') {
-				say(why, "an index is a number and a ]");
+			if (!take_index(w, &index, why))
 				return VALUE_WALK_NO;
-			}
-			w->at = end + 1;
 			if (dwarf_tag(&p->type) == DW_TAG_pointer_type)
 				return walked(point(p, index, to, why));
-			if (!element(p, index, why))
+			if (!element(p, index, w, why))
 				return VALUE_WALK_NO;
 			continue;
 		}

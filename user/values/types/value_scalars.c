@@ -357,16 +357,35 @@ uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes 
 	return quality;
 }
 
+/* Whether @name, up to its last "::" at @last, is the type called @own: with all of the namespaces
+ * and classes around it, or some of them, or none. */
+static bool names_type(const char *name, const char *last, const char *own)
+{
+	size_t len = own ? strlen(own) : 0, before = (size_t)(last - 1 - name);
+
+	return len && len <= before && !strncmp(last - 1 - len, own, len) &&
+	       (len == before || name[before - len - 1] == ':');
+}
+
+/* "true" and "false" are the enumerators of a bool. */
+static bool truth(Dwarf_Die *type, const char *name, long double *out)
+{
+	*out = !strcmp(name, "true");
+	return dwarf_tag(type) == DW_TAG_base_type &&
+	       value_constant(type, DW_AT_encoding, 0) == DW_ATE_boolean &&
+	       (*out || !strcmp(name, "false"));
+}
+
 bool value_enumerator(Dwarf_Die *type, const char *name, long double *out)
 {
-	const char *last = strrchr(name, ':'), *own = dwarf_diename(type);
+	const char *last = strrchr(name, ':');
 	uint64_t bits = 8 * value_type_size(type);
 	Dwarf_Die child;
 	int64_t value;
 
-	if (dwarf_tag(type) != DW_TAG_enumeration_type ||
-	    (last && (!own || strlen(own) + 1 != (size_t)(last - name) ||
-		      strncmp(own, name, strlen(own)) != 0)))
+	if (dwarf_tag(type) != DW_TAG_enumeration_type)
+		return truth(type, name, out);
+	if (last && !names_type(name, last, dwarf_diename(type)))
 		return false;
 	last = last ? last + 1 : name;
 	for (int more = dwarf_child(type, &child); !more; more = !die_next(&child)) {

@@ -3,7 +3,7 @@
  *
  *   where = comparison { "&&" comparison }
  *   comparison = path ("==" | "!=" | "<=" | ">=" | "<" | ">") constant
- *   constant = number | '"' text '"' | [type "::"] enumerator */
+ *   constant = number | "'" character "'" | '"' text '"' | { name "::" } enumerator */
 #include "user/values/vars/value_where.h"
 
 #include "offline/base/vec.h"
@@ -57,6 +57,27 @@ static const char *parse_enumerator(const char *s, struct comparison *c)
 	return s + len;
 }
 
+/* The character at @s, between apostrophes; returns what is behind them, or NULL. */
+static const char *parse_character(const char *s, struct comparison *c)
+{
+	static const char escapes[] = "n\nt\tr\rf\fv\va\ab\b\\\\''\"\"";
+	const char *at = s + 1;
+	char is = *at;
+
+	if (is == '\\') {
+		const char *e = escapes;
+
+		for (is = *++at; *e && *e != is; e += 2)
+			;
+		if (!*e && is != '0')
+			return NULL;
+		is = *e ? e[1] : 0;
+	}
+	c->number = is;
+	c->rounded = is;
+	return *at && at[1] == '\'' ? at + 2 : NULL;
+}
+
 /* The constant at @s; returns what is behind it, or NULL. */
 static const char *parse_constant(const char *s, struct comparison *c)
 {
@@ -71,6 +92,8 @@ static const char *parse_constant(const char *s, struct comparison *c)
 		memcpy(c->text, s + 1, (size_t)(quote - s - 1));
 		return c->op[1] == '=' && (c->op[0] == '=' || c->op[0] == '!') ? quote + 1 : NULL;
 	}
+	if (*s == '\'')
+		return parse_character(s, c);
 	/* Octal, as in C; all whole numbers of 64 bits are a long double exactly. */
 	errno = 0;
 	unsigned long long whole = strtoull(*s == '-' ? s + 1 : s, &end, 0);
@@ -133,9 +156,9 @@ int value_where_parse(const char *text, struct value_where **out, struct pugmark
 	if (!w)
 		return -ENOMEM;
 	return pugmark_diag_set(diag, -EINVAL, text, PUGMARK_NO_OFFSET,
-				"--where wants NAME, one of == != <= >= < >, and a number, an "
-				"enumerator or a \"text\" (for == and !=), and more of them "
-				"behind &&");
+				"--where wants NAME, one of == != <= >= < >, and a number, a "
+				"'character', an enumerator or a \"text\" (for == and !=), and "
+				"more of them behind &&");
 }
 
 void value_where_free(struct value_where *w)
