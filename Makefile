@@ -87,7 +87,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
 	    tests/bench/measure.c tests/bench/sandbox_cost.c tests/bench/placing.c tests/bench/paths_cost.c tests/bench/encode_cost.c \
-	    tests/bench/values_speed.c $(wildcard tests/support/*.c))
+	    tests/bench/values_speed.c tests/bench/wet_speed.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(UNIT_SRC)))
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
@@ -206,6 +206,10 @@ $(BUILD)/tests/values_speed: $(BUILD)/tests/bench/values_speed.o $(BUILD)/libpug
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/wet_speed: $(BUILD)/tests/bench/wet_speed.o $(BUILD)/libpugmark.a
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
 # --- set-up, demonstration, tests --------------------------------------------------------------
 
 # A machine that has all it needs may be offline; one that has not fails at what is missing.
@@ -254,7 +258,7 @@ LONGEST := $(patsubst %,tests/e2e/%.sh,values_one_processor goroutine_numbers wh
 as_target = -c $(1) '$(MAKE) --no-print-directory $(1)'
 as_san = -c san-$(1:test_%=%) '$(2) $(SAN_BUILD)/tests/$(1)'
 # Built before, so that none of those that run side by side builds anything.
-CHECKED_TOOLS := $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed) \
+CHECKED_TOOLS := $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed wet_speed) \
 		 oracle shapes value-tools slices-tools
 
 # What unit tests need is built beside the scripts, in the time that these wait.
@@ -295,7 +299,7 @@ check-runbooks: all ## docs/runbooks on ten random loads of redis, nginx and SQL
 bench-static: all $(BUILD)/tests/measure $(BUILD)/tests/sandbox_cost ## speed, memory and plans of the static model
 	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
-bench: all $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed) oracle ## every benchmark; also build/bench.json
+bench: all $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed wet_speed) oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json tests/bench/static.sh tests/bench/plans.sh \
 		$(wildcard tests/bench/bench_*.sh)
 

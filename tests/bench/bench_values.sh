@@ -110,17 +110,21 @@ asked() { # NAME NUMBER WORDS OPERATOR BOUND
 }
 of_wet() { # NAME
 	/usr/bin/env time -f '%U %S %M %e' "$PUGMARK" wet --window "0:${wet_millions}000000" -o "$tmp/made.wet" "$tmp/rec.values" >"$tmp/wet" 2>"$tmp/err"
+	"$BUILD/tests/wet_speed" "$tmp/made.wet" >"$tmp/walked" || echo "  $1: values are not walked as they should be"
 	rm -f "$tmp/made.wet"
 	sed -nE '/^(statements|uncompressed \/|bytes for|made in|control flow)/s/^/  wet: /p' "$tmp/wet"
 	awk '{ printf "cpu %.1f\nseconds %.1f\nmb %d\n", $1 + $2, $4, $3 / 1000 }' "$tmp/err" >"$tmp/speed"
 	awk '/^bytes for/ { print "bytes", $NF }
 	     /^control flow/ { print "forward", $(NF - 6); print "backward", $(NF - 4) }' "$tmp/wet" >>"$tmp/speed"
+	cat "$tmp/walked" >>"$tmp/speed"
 	printf '  wet: %s s of processor\n' "$(number cpu)"
 	asked "$1" seconds "s for the WET of $wet_millions M instructions" '<' 60
 	asked "$1" mb 'MB at most' '<' 2000
 	asked "$1" bytes 'B of streams for 1,000 instructions' '<' 60
 	asked "$1" forward 'M blocks a second walked forward' '>=' 100
 	asked "$1" backward 'M blocks a second walked backward' '>=' 100
+	asked "$1" values_forward 'M values a second walked forward' '>=' 50
+	asked "$1" values_backward 'M values a second walked backward' '>=' 50
 }
 
 load=() recording=() # what puts them on their processors
