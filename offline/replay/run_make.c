@@ -130,8 +130,8 @@ static int add_code(struct value_run *run, uint64_t ip)
 	return value_machine_code(run->machine, at->start, at->end);
 }
 
-/* Executable mappings of the files that have places are code, and all their places are set. One where
- * not each time a record is made matters only while the next record is of there. */
+/* Executable mappings of the files that have places are code, and all their places are set. One
+ * where not each time a record is made matters only while the next record is of there. */
 static int set_places(struct value_run *run)
 {
 	int err = 0;
