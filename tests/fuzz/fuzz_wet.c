@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* fuzz_wet.c: any bytes as a WET file, with a checksum that fits. It is refused, or each of its
  * streams that can be opened gives as many values as it says, and the same ones backward; and is
- * gone to wherever it says that it has values. What it says is to be executed again is: that ends,
- * and is the same in either direction; and whose results were read is the same twice. */
+ * gone to wherever it says that it has values; so are the timestamps of nodes that blocks tell.
+ * What it says is to be executed again is: that ends, and is the same in either direction; and
+ * whose results were read is the same twice. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,13 +12,14 @@
 
 #include "offline/base/checksum.h"
 #include "offline/wet/recompute/depends.h"
+#include "offline/wet/recompute/times.h"
 #include "offline/wet/file/file_impl.h"
 #include "offline/wet/recompute/values.h"
 #include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { VALUES_MOST = 20000, STREAMS_MOST = 200, AGAIN_MOST = 4 };
+enum { VALUES_MOST = 20000, STREAMS_MOST = 200, NODES_MOST = 50, AGAIN_MOST = 4 };
 
 static void walk(struct wet_cursor *c)
 {
@@ -37,6 +39,39 @@ static void walk(struct wet_cursor *c)
 		if (wet_cursor_seek(c, at) && wet_cursor_previous(c, &v))
 			MUST(wet_cursor_position(c) == at - 1);
 	MUST(length == UINT64_MAX || !wet_cursor_seek(c, length + 1));
+}
+
+/* Timestamps grow from 1 on, and are the same ones backward. */
+static void walk_times(struct wet_times *t, uint64_t last)
+{
+	static uint64_t times[VALUES_MOST];
+	uint64_t n = 0, v;
+	while (n < VALUES_MOST && wet_times_next(t, &v)) {
+		MUST(v > (n ? times[n - 1] : 0) && v <= last);
+		times[n++] = v;
+	}
+	MUST(wet_times_position(t) == n && n <= wet_times_length(t));
+	while (n && wet_times_previous(t, &v)) {
+		n--;
+		MUST(times[n] == v);
+	}
+	MUST(!n);
+	MUST(!wet_times_seek(t, wet_times_length(t) + 1));
+}
+
+static void tell_times(const struct wet_file *f)
+{
+	struct block_paths paths;
+	bool fine = f->n_again && !block_paths_init(&paths, f);
+	for (uint32_t i = 0; fine && i < f->n_nodes && i < NODES_MOST; i++) {
+		struct wet_times *t;
+		if (wet_times_open(f, &paths, i, &t))
+			continue;
+		walk_times(t, f->totals.paths);
+		wet_times_free(t);
+	}
+	if (f->n_again)
+		block_paths_deinit(&paths);
 }
 
 /* The first value of some executions, from the first on and back. */
@@ -115,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (uint32_t i = 0; i < f->n_again; i++)
 			small &= f->again[i].n_insns <= 1 << 16 && f->again[i].n_turns <= 1 << 16;
 		if (small && f->totals.paths <= 1 << 20) {
+			tell_times(f);
 			execute(f);
 			depend(f);
 		}

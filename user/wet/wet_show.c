@@ -3,6 +3,7 @@
  * nodes, whose executions are merged in the order of time. */
 #include "user/wet/wet_show.h"
 
+#include "offline/wet/recompute/times.h"
 #include "offline/wet/recompute/values.h"
 
 #include "user/cli/printable.h"
@@ -97,30 +98,33 @@ int wet_show_blocks(const struct wet_file *f, const struct wet_asked *a, struct 
 /* One of the statements that an instruction is. */
 struct at_node {
 	uint32_t stmt;
-	struct wet_cursor *times, *pattern; /* pattern NULL: always the first tuple */
-	uint64_t next;			    /* timestamp of its next execution, or backward of the
-					     * one before; 0: none */
-	uint64_t execution;		    /* its number */
-	uint32_t n_values, first_value;	    /* of the node's */
-	struct wet_cursor **uvals;	    /* of each value; NULL: it is executed again */
+	struct wet_times *times;
+	struct wet_cursor *pattern;	/* NULL: always the first tuple */
+	uint64_t next;			/* timestamp of its next execution, or backward of the
+					 * one before; 0: none */
+	uint64_t execution;		/* its number */
+	uint32_t n_values, first_value; /* of the node's */
+	struct wet_cursor **uvals;	/* of each value; NULL: it is executed again */
 };
 
 struct instruction {
 	struct at_node *at;
 	uint32_t n;
+	struct block_paths paths;  /* where there are blocks */
 	struct wet_values *values; /* NULL: nobody needs it */
 };
 
 static void instruction_deinit(struct instruction *in)
 {
 	for (uint32_t i = 0; i < in->n; i++) {
-		wet_cursor_free(in->at[i].times);
+		wet_times_free(in->at[i].times);
 		wet_cursor_free(in->at[i].pattern);
 		for (uint32_t k = 0; k < in->at[i].n_values; k++)
 			wet_cursor_free(in->at[i].uvals[k]);
 		free(in->at[i].uvals);
 	}
 	free(in->at);
+	block_paths_deinit(&in->paths);
 	wet_values_free(in->values);
 }
 
@@ -171,37 +175,36 @@ static int pass_execution(struct at_node *at, bool backward)
 {
 	uint64_t v;
 	if (backward) {
-		at->next = wet_cursor_previous(at->times, &v) ? v : 0;
-		at->execution = wet_cursor_position(at->times);
+		at->next = wet_times_previous(at->times, &v) ? v : 0;
+		at->execution = wet_times_position(at->times);
 		return at->next || !at->execution ? 0 : -EBADMSG;
 	}
-	at->execution = wet_cursor_position(at->times);
-	at->next = wet_cursor_next(at->times, &v) ? v : 0;
-	return at->next || at->execution == wet_cursor_length(at->times) ? 0 : -EBADMSG;
+	at->execution = wet_times_position(at->times);
+	at->next = wet_times_next(at->times, &v) ? v : 0;
+	return at->next || at->execution == wet_times_length(at->times) ? 0 : -EBADMSG;
 }
 
 /* The statements of @a->addr. */
 static int find_instruction(const struct wet_file *f, const struct wet_asked *a,
 			    struct instruction *in, struct pugmark_diag *diag)
 {
-	int err = 0;
 	*in = (struct instruction){.at = calloc(f->n_stmts + (size_t)1, sizeof(*in->at))};
 	if (!in->at)
 		return failed(a, -ENOMEM, diag);
+	int err = f->n_again ? block_paths_init(&in->paths, f) : 0;
 	for (uint32_t i = 0; i < f->n_stmts && !err; i++) {
 		struct at_node *at = &in->at[in->n];
 		if (f->stmts[i].addr != a->addr)
 			continue;
 		in->n++;
 		at->stmt = i;
-		err = wet_file_stream(f, f->nodes[f->stmts[i].node].times, &at->times);
+		err = wet_times_open(f, &in->paths, f->stmts[i].node, &at->times);
 		if (!err)
 			err = open_values(f, at);
 		for (uint32_t k = 0; k < at->n_values && !err && !in->values; k++)
 			if (!at->uvals[k])
 				err = wet_values_open(f, &in->values);
-		if (!err && a->backward &&
-		    !wet_cursor_seek(at->times, wet_cursor_length(at->times)))
+		if (!err && a->backward && !wet_times_seek(at->times, wet_times_length(at->times)))
 			err = -EBADMSG;
 		if (!err)
 			err = pass_execution(at, a->backward);
@@ -291,9 +294,9 @@ int wet_show_values(const struct wet_file *f, const struct wet_asked *a, struct 
 /* --- dependences ----------------------------------------------------------------------------- */
 
 /* The timestamp of execution @i of the stream. */
-static bool time_of(struct wet_cursor *times, uint64_t i, uint64_t *time)
+static bool time_of(struct wet_times *times, uint64_t i, uint64_t *time)
 {
-	return wet_cursor_seek(times, i) && wet_cursor_next(times, time);
+	return wet_times_seek(times, i) && wet_times_next(times, time);
 }
 
 static void print_pair(const struct wet_asked *a, uint64_t to, uint64_t from, bool first)
@@ -307,28 +310,28 @@ static void print_pair(const struct wet_asked *a, uint64_t to, uint64_t from, bo
 /* Until @a->limit were shown in all; *@more: there are others. @g: of an edge whose labels are
  * executed again. */
 static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
-			const struct wet_gathered_edge *g, const struct wet_asked *a,
-			uint64_t *shown, bool *more)
+			const struct wet_gathered_edge *g, struct block_paths *paths,
+			const struct wet_asked *a, uint64_t *shown, bool *more)
 {
 	uint64_t n = g ? g->n : e->n;
-	struct wet_cursor *c[4] = {0}; /* labels of both, timestamps of both */
-	const struct wet_file_node *nodes[2] = {&f->nodes[f->stmts[e->to].node],
-						&f->nodes[f->stmts[e->from].node]};
+	struct wet_cursor *labels[2] = {0};
+	struct wet_times *times[2] = {0};
+	const uint32_t nodes[2] = {f->stmts[e->to].node, f->stmts[e->from].node};
 	bool first = true;
 	int err = 0;
 	for (int i = 0; i < 2 && !err; i++) {
 		if (e->labels != WET_NONE)
-			err = wet_file_stream(f, e->labels + i, &c[i]);
+			err = wet_file_stream(f, e->labels + i, &labels[i]);
 		if (!err)
-			err = wet_file_stream(f, nodes[i]->times, &c[2 + i]);
+			err = wet_times_open(f, paths, nodes[i], &times[i]);
 	}
 	for (uint64_t i = 0; i < n && !*more && !err; i++) {
 		uint64_t execution[2] = {g ? g->pairs[i].to : i, g ? g->pairs[i].from : i};
 		uint64_t time[2];
 		bool fine = true;
 		for (int k = 0; k < 2 && fine; k++) {
-			fine = !c[k] || wet_cursor_next(c[k], &execution[k]);
-			fine = fine && time_of(c[2 + k], execution[k], &time[k]);
+			fine = !labels[k] || wet_cursor_next(labels[k], &execution[k]);
+			fine = fine && time_of(times[k], execution[k], &time[k]);
 		}
 		err = fine ? 0 : -EBADMSG;
 		if (err || time[0] < a->from || time[0] > a->to)
@@ -340,17 +343,22 @@ static int print_labels(const struct wet_file *f, const struct wet_file_edge *e,
 		first = false;
 		++*shown;
 	}
-	for (int i = 0; i < 4; i++)
-		wet_cursor_free(c[i]);
+	for (int i = 0; i < 2; i++) {
+		wet_cursor_free(labels[i]);
+		wet_times_free(times[i]);
+	}
 	return err;
 }
 
 int wet_show_depends(const struct wet_file *f, const struct wet_asked *a, struct pugmark_diag *diag)
 {
 	struct wet_gathered gathered;
+	struct block_paths paths = {0};
 	uint64_t shown = 0;
 	bool any = false, known = false, more = false;
 	int err = wet_gather(f, a, &gathered);
+	if (!err && f->n_again)
+		err = block_paths_init(&paths, f);
 	if (a->json)
 		fputs("{\"edges\":[", stdout);
 	for (uint32_t i = 0; i < f->n_stmts; i++)
@@ -372,14 +380,15 @@ int wet_show_depends(const struct wet_file *f, const struct wet_asked *a, struct
 				    : "\n",
 		      stdout);
 		any = true;
-		err = print_labels(f, e, e->executed ? wet_gathered_of(&gathered, e) : NULL, a,
-				   &shown, &more);
+		err = print_labels(f, e, e->executed ? wet_gathered_of(&gathered, e) : NULL, &paths,
+				   a, &shown, &more);
 		fputs(a->json ? "]}" : "", stdout);
 	}
 	if (a->json)
 		printf("],\"more\":%s}\n", more ? "true" : "false");
 	else if (more)
 		puts("and more (--limit)");
+	block_paths_deinit(&paths);
 	wet_gathered_deinit(&gathered);
 	if (!known)
 		return pugmark_diag_set(diag, -ENOENT, a->path, PUGMARK_NO_OFFSET,

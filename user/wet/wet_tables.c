@@ -74,9 +74,9 @@ void wet_tables_text(const struct wet_made *m)
 		       megabytes(s->bytes[i]), i + 1 < WET_KINDS ? "," : "\n");
 	printf("by what they are (MB): timestamps %.3f, values %.3f; labels of dependences by "
 	       "registers %.3f, by memory %.3f, of control %.3f\n",
-	       megabytes(s->of[WET_OF_TIMES]), megabytes(s->of[WET_OF_VALUES]),
-	       megabytes(s->of[WET_OF_REGISTERS]), megabytes(s->of[WET_OF_MEMORY]),
-	       megabytes(s->of[WET_OF_CONTROL]));
+	       megabytes(s->of[WET_OF_TIMES] + s->again[AGAIN_PATHS]),
+	       megabytes(s->of[WET_OF_VALUES]), megabytes(s->of[WET_OF_REGISTERS]),
+	       megabytes(s->of[WET_OF_MEMORY]), megabytes(s->of[WET_OF_CONTROL]));
 	if (s->again[AGAIN_CODE])
 		printf("executed again by (MB): code %.3f, what blocks are told %.3f, executions "
 		       "of nodes %.3f, unforeseen dependences %.3f\n",

@@ -61,10 +61,32 @@ static void find_node(struct wet_walk *w)
 	w->now = 0;
 }
 
+/* The node at w->now by the block that has it, or the walk is over. */
+static void find_in_block(struct wet_walk *w)
+{
+	uint32_t i = block_paths_find(w->file, w->now);
+	if (i == w->file->n_again || block_paths_read(&w->paths, i))
+		w->now = 0;
+	else
+		w->node = w->paths.nodes[w->now - w->file->again[i].paths - 1];
+}
+
+static int begin_in_blocks(struct wet_walk *w)
+{
+	int err = block_paths_init(&w->paths, w->file);
+	if (err)
+		wet_walk_deinit(w);
+	else
+		find_in_block(w);
+	return err;
+}
+
 int wet_walk_init(struct wet_walk *w, const struct wet_file *file, uint64_t at, bool backward)
 {
 	int err = 0;
 	*w = (struct wet_walk){.file = file, .backward = backward, .now = at};
+	if (file->n_again)
+		return begin_in_blocks(w);
 	w->times = calloc(file->n_nodes + (size_t)1, sizeof(struct wet_cursor *));
 	w->at = calloc(file->n_nodes + (size_t)1, sizeof(*w->at));
 	if (!w->times || !w->at)
@@ -87,6 +109,7 @@ void wet_walk_deinit(struct wet_walk *w)
 {
 	for (uint32_t i = 0; w->times && i < w->file->n_nodes; i++)
 		wet_cursor_free(w->times[i]);
+	block_paths_deinit(&w->paths);
 	free(w->times);
 	free(w->at);
 	free(w->first);
@@ -98,6 +121,13 @@ bool wet_walk_step(struct wet_walk *w, uint64_t *time, uint32_t *node)
 {
 	if (!w->now)
 		return false;
+	if (w->file->n_again) {
+		*time = w->now;
+		*node = w->node;
+		w->now = w->backward ? w->now - 1 : w->now + 1;
+		find_in_block(w);
+		return true;
+	}
 	const struct wet_file_node *n = &w->file->nodes[w->node];
 	const uint32_t *may = w->file->next + n->first_next;
 	uint32_t n_may = n->n_next;

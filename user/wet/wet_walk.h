@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* wet_walk.h: the control flow of a WET file, from its timestamps alone: whoever has the next one
- * is the node that was executed next. */
+/* wet_walk.h: the control flow of a WET file: from its blocks, where it has some (block_paths.h),
+ * or from the timestamps of nodes alone: whoever has the next one is the node that was executed
+ * next. */
 #ifndef USER_WET_WALK_H
 #define USER_WET_WALK_H
 
-#include "offline/wet/file/file.h"
+#include "offline/wet/recompute/block_paths.h"
 
 struct wet_walk {
 	const struct wet_file *file;
+	struct block_paths paths;  /* where there are blocks: nothing of what follows is */
 	struct wet_cursor **times; /* of each node */
 	uint64_t *at; /* of each node: the timestamp that is next in the walk; 0: none */
 	bool backward;

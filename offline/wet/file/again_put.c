@@ -48,8 +48,9 @@ int again_put(const struct wet_graph *graph, const struct noted *noted,
 {
 	struct bytes to = {0};
 	const struct bytes *executions;
-	uint32_t n_cuts, n_unforeseen;
+	uint32_t n_cuts, n_unforeseen, n_flows;
 	const struct unforeseen_block *unforeseen = wet_graph_unforeseen(graph, &n_unforeseen);
+	const struct bytes *flows = wet_graph_flows(graph, &n_flows);
 	const struct wet_cut *cuts = wet_graph_cuts(graph, &n_cuts, &executions);
 	bool fine = again_put_bytes(noted->pages, (size_t)noted->n_pages * VALUE_PAGE, &to);
 	int err = fine ? put(ctx, AGAIN_CODE, to.data, to.len) : -ENOMEM;
@@ -61,6 +62,7 @@ int again_put(const struct wet_graph *graph, const struct noted *noted,
 		if (!err && !again_put_bytes(executions->data + from, end - from, &to))
 			err = -ENOMEM;
 		err = err ? err : put(ctx, AGAIN_EXECUTIONS, to.data, to.len);
+		err = err ? err : put(ctx, AGAIN_PATHS, flows[i].data, flows[i].len);
 		err = err ? err : put(ctx, AGAIN_UNFORESEEN, unforeseen[i].at, unforeseen[i].len);
 	}
 	bytes_deinit(&to);

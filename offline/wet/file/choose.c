@@ -31,12 +31,14 @@ static int measure(const struct noted *noted, double *step_ns)
 static bool is_of(const struct noted *noted, const struct wet_graph *graph)
 {
 	const struct bytes *executions;
-	uint32_t n, n_nodes, n_unforeseen;
+	uint32_t n, n_nodes, n_unforeseen, n_flows;
 	const struct wet_cut *cuts = wet_graph_cuts(graph, &n, &executions);
 	wet_graph_unforeseen(graph, &n_unforeseen);
+	wet_graph_flows(graph, &n_flows);
 	wet_graph_nodes(graph, &n_nodes);
 	bool is = noted->n && n == noted->n + 1 && n_unforeseen == noted->n &&
-		  noted->n_pages <= AGAIN_CODE_MAX && (uint64_t)n * n_nodes <= AGAIN_COUNTS_MAX;
+		  n_flows == noted->n && noted->n_pages <= AGAIN_CODE_MAX &&
+		  (uint64_t)n * n_nodes <= AGAIN_COUNTS_MAX;
 	for (uint32_t i = 0; i < noted->n && is; i++)
 		is = cuts[i + 1].values - cuts[i].values == noted->blocks[i].n_results &&
 		     cuts[i + 1].paths - cuts[i].paths <= AGAIN_INSNS_MAX &&

@@ -46,7 +46,8 @@ struct wet_file_group {
 struct wet_file_node {
 	const char *function; /* "": not known */
 	uint32_t first_stmt, n_stmts;
-	uint32_t times; /* stream: of each execution its timestamp, from 1, growing */
+	uint32_t times; /* stream: of each execution its timestamp, from 1, growing; WET_NONE:
+			 * blocks tell them (times.h) */
 	uint64_t executions;
 	uint32_t first_group, n_groups;
 	uint32_t first_value, n_values; /* in @order */

@@ -5,7 +5,7 @@
 
 #include "offline/wet/file/file.h"
 
-#define WET_MAGIC 0x0034544557475550ull /* "PUGWET4" */
+#define WET_MAGIC 0x0035544557475550ull /* "PUGWET5" */
 
 struct wet_head {
 	uint64_t magic, index, index_len, checksum; /* of all behind the head */

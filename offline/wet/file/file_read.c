@@ -17,6 +17,7 @@ struct reading {
 	VEC(struct wet_file_group) groups;
 	struct vec_u32 order, next;
 	uint32_t streams; /* met so far */
+	bool executed;	  /* there are blocks, which tell timestamps */
 	size_t text;	  /* bytes of f->texts that are used */
 	int err;
 };
@@ -77,6 +78,7 @@ static void read_totals(struct reading *r)
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
 		*totals[i] = number(r, UINT64_MAX);
 	r->f->partial = number(r, 1);
+	r->executed = number(r, 1);
 	r->f->first = (uint32_t)number(r, UINT32_MAX) - 1;
 	read_size(r, &s->times);
 	read_size(r, &s->values);
@@ -167,7 +169,7 @@ static void read_nodes(struct reading *r)
 		n->first_next = r->next.n;
 		n->n_next = count(r);
 		read_list(r, &r->next, n->n_next, f->n_nodes - 1);
-		n->times = streams(r, 1);
+		n->times = r->executed ? WET_NONE : streams(r, 1);
 		read_groups(r, n);
 	}
 	if (!r->err && f->first != WET_NONE && f->first >= f->n_nodes)
@@ -261,6 +263,8 @@ static void read_again(struct reading *r)
 		r->err = -ENOMEM;
 	for (uint32_t i = 0; i < f->n_code && !r->err; i++)
 		f->code[i] = number(r, ((uint64_t)1 << 47) / VALUE_PAGE - 1) * VALUE_PAGE;
+	if (!r->err && r->executed != (f->n_again != 0))
+		r->err = -EBADMSG;
 	if (!r->err && f->n_again)
 		read_behind(r);
 	if (!r->err && f->n_again)

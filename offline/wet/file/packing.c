@@ -53,7 +53,8 @@ static void add_grown(struct packing *p, const struct wet_growing *g, enum wet_s
 
 static void add_node(struct packing *p, const struct wet_node *n)
 {
-	add_grown(p, &n->times, WET_OF_TIMES);
+	if (n->times.n)
+		add_grown(p, &n->times, WET_OF_TIMES);
 	for (uint32_t k = 0; k < n->n_groups; k++) {
 		const struct wet_group *g = &n->groups[k];
 		if (g->executed)

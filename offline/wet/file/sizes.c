@@ -3,6 +3,8 @@
  * value eight: the paper's, but for values, which are words of 32 bits there. */
 #include "offline/wet/file/sizes.h"
 
+#include "offline/wet/streams/flow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@ struct sizing {
 static double now(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -45,7 +47,10 @@ static int take_again(void *ctx, enum again_part part, const uint8_t *bytes, siz
 {
 	struct sizing *s = ctx;
 
-	*(part == AGAIN_UNFORESEEN ? &s->out->edges.tier2 : &s->out->values.tier2) += len;
+	struct wet_size *size = part == AGAIN_UNFORESEEN ? &s->out->edges
+				: part == AGAIN_PATHS	 ? &s->out->times
+							 : &s->out->values;
+	size->tier2 += len;
 	s->out->again[part] += len;
 	s->out->streams++;
 	s->out->chosen[WET_KIND_AGAIN]++;
@@ -161,6 +166,56 @@ static bool read_times(struct wet_blocks *blocks, const struct wet_node *n, uint
 	return true;
 }
 
+/* One block after the other, as whoever reads a file does it: @nodes has room for any. */
+static int walk_blocks(const struct wet_graph *graph, uint32_t n_blocks, bool back,
+		       struct codec *codec, uint32_t *nodes, uint64_t *sum)
+{
+	const struct bytes *executions;
+	uint32_t n_nodes, n;
+	const struct bytes *flows = wet_graph_flows(graph, &n);
+	const struct wet_cut *cuts = wet_graph_cuts(graph, &n, &executions);
+	wet_graph_nodes(graph, &n_nodes);
+	for (uint32_t i = 0; i < n_blocks; i++) {
+		uint32_t block = back ? n_blocks - 1 - i : i;
+		uint64_t before = cuts[block].paths, paths = cuts[block + 1].paths - before;
+		int err = wet_flow_read(codec, flows[block].data, flows[block].len, n_nodes, paths,
+					nodes);
+		if (err)
+			return err;
+		for (uint64_t k = 0; k < paths; k++) {
+			uint64_t path = back ? paths - 1 - k : k;
+			*sum += (before + path + 1) * (nodes[path] + (uint64_t)1);
+		}
+	}
+	return 0;
+}
+
+/* The blocks that the first @least executions are in. */
+static int walk_flows(const struct wet_graph *graph, uint64_t least, struct wet_sizes *out)
+{
+	const struct bytes *executions;
+	uint32_t n_flows, n_cuts, n = 0;
+	uint64_t most = 0, sums[2] = {0};
+	const struct wet_cut *cuts = wet_graph_cuts(graph, &n_cuts, &executions);
+	wet_graph_flows(graph, &n_flows);
+	for (; n < n_flows && cuts[n].paths < least; n++)
+		if (most < cuts[n + 1].paths - cuts[n].paths)
+			most = cuts[n + 1].paths - cuts[n].paths;
+	uint32_t *nodes = malloc(most * sizeof(*nodes) + 1);
+	struct codec *codec = codec_new();
+	int err = nodes && codec ? 0 : -ENOMEM;
+	for (int back = 0; back < 2 && !err; back++) {
+		double start = now();
+		err = walk_blocks(graph, n, back, codec, nodes, &sums[back]);
+		*(back ? &out->backward_s : &out->forward_s) = now() - start;
+	}
+	out->walked = n_cuts ? cuts[n].paths : 0;
+	out->walk_right = !err && sums[0] == sums[1];
+	codec_free(codec);
+	free(nodes);
+	return err;
+}
+
 /* The first @last executions. */
 static int walk(const struct wet_graph *graph, uint64_t last, struct wet_sizes *out)
 {
@@ -226,5 +281,6 @@ int wet_sizes_of(const struct wet_graph *graph, const struct noted *noted,
 	int err = wet_pack(graph, take_packed, &s, out->step_ns);
 	if (!err && noted)
 		err = again_put(graph, noted, take_again, &s);
-	return err ? err : walk(graph, totals.paths < WALKED_MAX ? totals.paths : WALKED_MAX, out);
+	uint64_t walked = totals.paths < WALKED_MAX ? totals.paths : WALKED_MAX;
+	return err ? err : noted ? walk_flows(graph, walked, out) : walk(graph, walked, out);
 }

@@ -18,7 +18,8 @@ struct wet_size {
 	uint64_t original, tier1, tier2;
 };
 
-/* Takes each stream as it is stored, in this order: of each node its timestamps, and of each of its
+/* Takes each stream as it is stored, in this order: of each node its timestamps, if there are no
+ * blocks that tell them, and of each of its
  * groups the pattern, if there is more than one tuple, and the values of each statement; then of
  * each edge with labels of its own those of the consumer and of the producer; then those of
  * again_put.h. 0 or -errno, which ends it. */

@@ -198,6 +198,10 @@ void wet_graph_free(struct wet_graph *g)
 	free(g->stmts);
 	wet_writers_deinit(&g->writers);
 	unforeseen_deinit(&g->unforeseen);
+	wet_flow_deinit(&g->flow);
+	for (uint32_t i = 0; i < g->flows.n; i++)
+		bytes_deinit(&g->flows.at[i]);
+	VEC_FREE(&g->flows);
 	for (uint32_t i = 0; i < g->unforeseen_blocks.n; i++)
 		free(g->unforeseen_blocks.at[i].at);
 	VEC_FREE(&g->unforeseen_blocks);
@@ -436,6 +440,12 @@ const struct wet_cut *wet_graph_cuts(const struct wet_graph *g, uint32_t *n,
 	*n = g->cuts.n;
 	*bytes = &g->cut_executions;
 	return g->cuts.at;
+}
+
+const struct bytes *wet_graph_flows(const struct wet_graph *g, uint32_t *n)
+{
+	*n = g->flows.n;
+	return g->flows.at;
 }
 
 const struct unforeseen_block *wet_graph_unforeseen(const struct wet_graph *g, uint32_t *n)

@@ -18,7 +18,7 @@ struct wet_node {
 	uint32_t first_stmt, n_stmts;
 	uint32_t n_values; /* of one execution */
 	uint32_t executions;
-	struct wet_growing times; /* one an execution */
+	struct wet_growing times; /* one an execution; none of a graph that is executed (flow.h) */
 	struct wet_reads reads;
 	uint32_t *load_edges; /* of each load: as of wet_outer */
 	struct wet_group *groups;
@@ -77,7 +77,9 @@ void wet_graph_cut(struct wet_graph *graph);
 /* Those of the cuts, and @bytes; borrowed. */
 const struct wet_cut *wet_graph_cuts(const struct wet_graph *graph, uint32_t *n,
 				     const struct bytes **bytes);
-/* Of a graph that is executed: what is unforeseen between each cut and the next. */
+/* Of a graph that is executed: the nodes between each cut and the next, by flow.h. */
+const struct bytes *wet_graph_flows(const struct wet_graph *graph, uint32_t *n);
+/* And what is unforeseen there. */
 const struct unforeseen_block *wet_graph_unforeseen(const struct wet_graph *graph, uint32_t *n);
 /* Totals of the window. */
 struct wet_totals {

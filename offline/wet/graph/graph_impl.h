@@ -10,6 +10,7 @@
 #include "offline/wet/graph/graph.h"
 #include "offline/wet/reads/makers.h"
 #include "offline/wet/reads/writers.h"
+#include "offline/wet/streams/flow.h"
 
 #include <pthread.h>
 
@@ -99,6 +100,8 @@ struct wet_graph {
 	uint64_t next_block; /* of all, that is put into a path next */
 	uint64_t told_until; /* blocks before that one, and behind those that were asked for, are
 			      * told by their results */
+	struct wet_flow flow;
+	VEC(struct bytes) flows;
 	struct unforeseen unforeseen;
 	VEC(struct unforeseen_block) unforeseen_blocks;
 

@@ -183,6 +183,16 @@ static bool room_for_node(struct wet_graph *g, uint32_t node)
 	return true;
 }
 
+/* One more execution of @node has the next timestamp. */
+static bool put_time(struct wet_graph *g, uint32_t node)
+{
+	g->totals.paths++;
+	if (!g->executed)
+		return wet_growing_add(g->press, &g->nodes[node].times, (uint32_t)g->totals.paths);
+	wet_flow_add(&g->flow, node);
+	return !g->flow.no_memory;
+}
+
 static void end_path(struct wet_graph *g, struct wet_batch *b, struct path *p)
 {
 	struct path path = *p;
@@ -199,8 +209,7 @@ static void end_path(struct wet_graph *g, struct wet_batch *b, struct path *p)
 	uint32_t number = wet_paths_end(&g->paths, likely, &fresh);
 	if (number == UINT32_MAX || !room_for_node(g, number) ||
 	    (fresh && !wet_graph_make_node(g, &g->nodes[number], path.steps, path.n_blocks)) ||
-	    !put_next(g, number) ||
-	    !wet_growing_add(g->press, &g->nodes[number].times, (uint32_t)++g->totals.paths)) {
+	    !put_next(g, number) || !put_time(g, number)) {
 		g->no_memory = true;
 		return;
 	}
@@ -226,11 +235,23 @@ static void forget_units(struct wet_graph *g, const struct dep_units *writes)
 	}
 }
 
+/* The nodes since the cut before. */
+static void end_flow(struct wet_graph *g)
+{
+	struct bytes flow = {0};
+	if (!wet_flow_end(&g->flow, &flow) || !VEC_PUSH(&g->flows, flow)) {
+		bytes_deinit(&flow);
+		g->no_memory = true;
+	}
+}
+
 static void put_cut(struct wet_graph *g)
 {
 	struct wet_cut cut = {g->totals.paths, g->totals.values, g->cut_executions.len};
 	if (g->executed)
 		wet_foreseen_cut(g);
+	if (g->executed && g->cuts.n)
+		end_flow(g);
 	while (g->cut_before.n < g->paths.n)
 		if (!VEC_PUSH(&g->cut_before, 0)) {
 			g->no_memory = true;

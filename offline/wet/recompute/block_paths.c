@@ -4,6 +4,7 @@
 
 #include "offline/base/search.h"
 #include "offline/wet/file/again_put.h"
+#include "offline/wet/streams/flow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -62,45 +63,45 @@ int block_paths_code(const struct wet_file *f, uint8_t **out)
 
 int block_paths_init(struct block_paths *p, const struct wet_file *f)
 {
-	*p = (struct block_paths){.file = f};
-	return read_counts(p);
+	*p = (struct block_paths){.file = f, .open = f->n_again};
+	p->codec = codec_new();
+	p->counts = calloc(f->n_nodes + (size_t)1, sizeof(*p->counts));
+	return p->codec && p->counts ? read_counts(p) : -ENOMEM;
 }
 
 void block_paths_deinit(struct block_paths *p)
 {
+	codec_free(p->codec);
 	free(p->before);
 	free(p->nodes);
+	free(p->counts);
 	*p = (struct block_paths){0};
 }
 
-/* Puts node @k at each of its timestamps in block @i. */
-static int put_node(struct block_paths *p, uint32_t i, uint32_t k)
+/* Whether each node is there as often as block @i is said to have it. */
+static bool is_as_counted(struct block_paths *p, uint32_t i)
 {
-	const struct wet_file *f = p->file;
-	const uint32_t *at = p->before + (uint64_t)i * f->n_nodes + k;
-	uint64_t n = at[f->n_nodes] - *at, time;
-	struct wet_cursor *c = NULL;
-	int err = n ? wet_file_stream(f, f->nodes[k].times, &c) : 0;
-	if (!err && n && !wet_cursor_seek(c, *at))
-		err = -EBADMSG;
-	for (; n && !err; n--) {
-		uint64_t path = 0;
-		if (!wet_cursor_next(c, &time) || time <= f->again[i].paths ||
-		    (path = time - f->again[i].paths - 1) >= p->n || p->nodes[path] != WET_NONE)
-			err = -EBADMSG;
-		else
-			p->nodes[path] = k;
-	}
-	wet_cursor_free(c);
-	return err;
+	uint32_t n_nodes = p->file->n_nodes;
+	memset(p->counts, 0, n_nodes * sizeof(*p->counts));
+	for (uint64_t path = 0; path < p->n; path++)
+		p->counts[p->nodes[path]]++;
+	for (uint32_t k = 0; k < n_nodes; k++)
+		if (p->counts[k] !=
+		    block_paths_executions(p, i + 1, k) - block_paths_executions(p, i, k))
+			return false;
+	return true;
 }
 
 int block_paths_read(struct block_paths *p, uint32_t i)
 {
 	const struct wet_file *f = p->file;
 	uint64_t n = block_paths_before(f, i + 1) - f->again[i].paths;
+	uint32_t stream = f->again_first + AGAIN_PATHS + AGAIN_STREAMS * i;
+	if (p->open == i)
+		return 0;
 	if (n > AGAIN_INSNS_MAX)
 		return -EBADMSG;
+	p->open = f->n_again;
 	p->n = 0;
 	if (n + 1 > p->room) {
 		free(p->nodes);
@@ -109,14 +110,16 @@ int block_paths_read(struct block_paths *p, uint32_t i)
 	}
 	if (!p->nodes)
 		return -ENOMEM;
+	int err =
+		wet_flow_read(p->codec, f->bytes + f->streams[stream],
+			      f->streams[stream + 1] - f->streams[stream], f->n_nodes, n, p->nodes);
+	if (err)
+		return err;
 	p->n = n;
-	memset(p->nodes, 0xff, n * sizeof(*p->nodes));
-	int err = 0;
-	for (uint32_t k = 0; k < f->n_nodes && !err; k++)
-		err = put_node(p, i, k);
-	for (uint64_t path = 0; path < n && !err; path++)
-		err = p->nodes[path] == WET_NONE ? -EBADMSG : 0;
-	return err;
+	if (!is_as_counted(p, i))
+		return -EBADMSG;
+	p->open = i;
+	return 0;
 }
 
 uint32_t block_paths_find(const struct wet_file *f, uint64_t time)
