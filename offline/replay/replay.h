@@ -110,6 +110,9 @@ enum value_replay_stop value_run_seek_moment(struct value_run *run, uint64_t fro
 /* Instructions before the last snapshot that has fewer than @count before it; 0: none has. */
 uint64_t value_run_snapshot_before(const struct value_run *run, uint64_t count);
 uint64_t value_run_count(const struct value_run *run);
+/* Instructions of libraries that the run has executed so far, which are not among them: but for
+ * functions that a model does at once. What is executed anew counts anew. */
+uint64_t value_run_library_count(const struct value_run *run);
 struct value_machine *value_run_machine(struct value_run *run);
 const struct value_gap *value_run_gap(const struct value_run *run);
 /* How many instructions that are exact by themselves follow a branch, or a store to an address,

@@ -91,7 +91,8 @@ bench_program() { # NAME
 	"$BUILD/tests/values_speed" "$tmp/rec.values" "$millions" >"$tmp/speed" || return
 	count=$(number instructions)
 	bytes=$(calc "1000 * $(stat -c %s "$tmp/rec.values/captures") / $count")
-	printf '  %s instructions, %s bytes captured for 1,000 (asked 4)\n' "$count" "$bytes"
+	printf '  %s instructions, %s bytes captured for 1,000 (asked 4); beside them %s of libraries\n' \
+		"$count" "$bytes" "$(number libraries)"
 	record "values-$name" values bytes_per_1000_instructions "$bytes" B
 	asked "$name" plain 'M instructions a second' '>=' 150
 	asked "$name" dependences 'M instructions a second, all dependences' '>=' 60

@@ -3,7 +3,8 @@
  *
  *   values_speed DIR [MILLIONS]
  *
- * Prints lines "name number unit": instructions of the first task; millions of instructions a
+ * Prints lines "name number unit": instructions of the first task, and of libraries, which are
+ * executed as well and in no other number here; millions of instructions a
  * second without a trace, and with all dependences (of the first MILLIONS, 100, as they are kept in
  * memory); ms from a snapshot to a point a hundred million instructions behind it; and ms of a step
  * back, as gdb asks for it, at fifty places over the whole and at five steps in a row at each: the
@@ -53,6 +54,7 @@ static uint64_t plain(struct value_replay *replay)
 	uint64_t count = value_run_count(run);
 	double took = now() - start;
 	printf("instructions %lu count\n", (unsigned long)count);
+	printf("libraries %lu count\n", (unsigned long)value_run_library_count(run));
 	say_rate("plain", count, took);
 	value_run_free(run);
 	return count;

@@ -296,6 +296,7 @@ int value_run_library(struct value_run *run)
 		stop = stop == VALUE_REPLAY_LIMIT ? value_run_neighbours(run) : stop;
 	}
 	value_machine_side(m, VALUE_SIDE_TRACED);
+	run->in_libraries += value_machine_count(m);
 	value_machine_set_count(m, run->count);
 	run->executing = false;
 	value_machine_set_inexact(m, run->assumed, run->unknown);

@@ -76,6 +76,7 @@ struct value_run {
 	bool executing; /* value_run_library() is at work: the machine counts on its own */
 	uint64_t count; /* then: instructions of traced code before it, */
 	uint64_t assumed, unknown; /* and how many were not exact */
+	uint64_t in_libraries;	   /* instructions of libraries, of all stays there that are over */
 	int ended;		   /* an enum value_replay_stop; 0: not yet */
 	const char *import;	   /* the last call out */
 	struct open_call *calls;

@@ -11,6 +11,11 @@ uint64_t value_run_count(const struct value_run *run)
 	return run->executing ? run->count : value_machine_count(run->machine);
 }
 
+uint64_t value_run_library_count(const struct value_run *run)
+{
+	return run->in_libraries + (run->executing ? value_machine_count(run->machine) : 0);
+}
+
 const struct capture *value_run_record(const struct value_run *run)
 {
 	return run->turned ? NULL : value_run_record_at(run, run->next);
