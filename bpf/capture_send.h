@@ -57,7 +57,8 @@ struct capture_state {
 	__u32 call_nr;	   /* of the call that it makes slowly (calls.h) */
 	__u32 call_told;   /* that call is told already */
 	__u32 in_stub;	   /* the last signal has found it in the stubs' code */
-	__u32 reserved1;
+	__u32 end_untold;  /* the kernel may write more as it ends than what is told (thread_end.h)
+			    */
 	__u64 noted_head; /* a handler has returned into a note that was told; so many there were */
 	__u64 lane_clocks;   /* what clocks had told when its lane was told of last, */
 	__u64 lane_head;     /* and how many notes it had then */

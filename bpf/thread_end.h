@@ -16,6 +16,7 @@
 #include "bpf/capture_send.h"
 
 #define SYS_EXIT 60
+#define EFAULT 14
 #define ROBUST_LIST_LIMIT 2048
 #define FUTEX_WAITERS 0x80000000
 #define FUTEX_OWNER_DIED 0x40000000
@@ -24,12 +25,11 @@
 /* Of the order: the beginning of the call, and a moment each for its end and the thread's. */
 enum { EXIT_NUMBERS = 3 };
 
-/* The kernel writes @word at @addr, or, if that is not @told, nobody knows what. */
-static __always_inline void word_send(struct capture_state *cs, __u64 addr, __u32 word, bool told)
+/* The kernel writes @word at @addr. */
+static __always_inline void word_send(struct capture_state *cs, __u64 addr, __u32 word)
 {
 	struct capture_bytes *c = bytes_room(cs, addr, sizeof(word));
 
-	c->unread = !told;
 	__builtin_memcpy(c->data, &word, sizeof(word));
 	record_keep(cs, __builtin_offsetof(struct capture_bytes, data) + sizeof(word));
 }
@@ -51,16 +51,23 @@ struct robust_walk {
 	__u64 head, entry, pending;
 	__s64 futex_off;
 	__u32 tid;
+	__u32 ends;   /* where the kernel ends as well: what is pending is not written then */
+	__u32 untold; /* the kernel may read on where this cannot */
 };
 
+/* Of what is no address of a word the kernel writes nothing, and goes no further. */
 static __always_inline void robust_send(struct robust_walk *w, __u64 entry)
 {
 	__u64 addr = entry + w->futex_off;
 	__u32 word = 0;
-	bool told = !bpf_probe_read_user(&word, sizeof(word), (void *)addr);
 
-	if (!told || (word & FUTEX_TID_MASK) == w->tid)
-		word_send(w->cs, addr, (word & FUTEX_WAITERS) | FUTEX_OWNER_DIED, told);
+	w->ends = addr % sizeof(word) != 0;
+	if (w->ends)
+		return;
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)addr))
+		w->ends = w->untold = true;
+	else if ((word & FUTEX_TID_MASK) == w->tid)
+		word_send(w->cs, addr, (word & FUTEX_WAITERS) | FUTEX_OWNER_DIED);
 }
 
 static long robust_step(__u32 i, struct robust_walk *w)
@@ -72,18 +79,23 @@ static long robust_step(__u32 i, struct robust_walk *w)
 	bool more = !bpf_probe_read_user(&next, sizeof(next), (void *)w->entry);
 	if (w->entry != w->pending)
 		robust_send(w, w->entry);
+	if (!more)
+		w->ends = w->untold = true;
 	w->entry = next & ~1ull;
-	return !more;
+	return w->ends != 0;
 }
 
 /* struct robust_list_head: next, the futex' offset from each entry, the one that is being locked or
- * unlocked. The lowest bit of the pointers is no part of the address. */
-static __always_inline void robust_list_send(struct capture_state *cs, struct task_struct *task)
+ * unlocked. The lowest bit of the pointers is no part of the address. Returns whether the kernel
+ * may write more than that: a page that the process has not touched yet cannot be read here. */
+static __always_inline bool robust_list_send(struct capture_state *cs, struct task_struct *task)
 {
 	__u64 list[3], head = (__u64)BPF_CORE_READ(task, robust_list);
 
-	if (!head || bpf_probe_read_user(list, sizeof(list), (void *)head))
-		return;
+	if (!head)
+		return false;
+	if (bpf_probe_read_user(list, sizeof(list), (void *)head))
+		return true;
 	struct robust_walk w = {.cs = cs,
 				.head = head,
 				.entry = list[0] & ~1ull,
@@ -91,8 +103,9 @@ static __always_inline void robust_list_send(struct capture_state *cs, struct ta
 				.futex_off = list[1],
 				.tid = own_tid(task)};
 	bpf_loop(ROBUST_LIST_LIMIT, robust_step, &w, 0);
-	if (w.pending)
+	if (w.pending && !w.ends)
 		robust_send(&w, w.pending);
+	return w.untold != 0;
 }
 
 /* The current task begins exit(). Global, so that it is verified once. */
@@ -102,10 +115,10 @@ __noinline int words_send(struct capture_state *cs)
 
 	if (!cs)
 		return 0;
-	robust_list_send(cs, task);
+	cs->end_untold = robust_list_send(cs, task);
 	__u64 clears = (__u64)BPF_CORE_READ(task, clear_child_tid);
 	if (clears)
-		word_send(cs, clears, 0, true);
+		word_send(cs, clears, 0);
 	return 0;
 }
 
@@ -123,7 +136,7 @@ static __always_inline void exit_send(struct capture_state *cs, const struct pt_
 		entered = order_take(1);
 	}
 	struct capture_note *n = record_room(cs);
-	note_call(n, r, SYS_EXIT, 0, entered);
+	note_call(n, r, SYS_EXIT, cs->end_untold ? -EFAULT : 0, entered);
 	note_keep_at(cs, n, before ? order_take(1) : entered + 1, RING_CAPTURE_KERNEL, ~0u, r->ip,
 		     r->sp, CHANNEL_WORDS);
 	cs->entered = before ? 0 : entered + 2;

@@ -172,9 +172,21 @@ bool syscall_reads_beside(uint32_t number, bool failed, bool *peer)
 	return row && row->traits & beside;
 }
 
+/* Of a call that ends in -EFAULT: some of what it brings may have been written, up to the first
+ * page that cannot be. exit() ends so where the kernel may have followed the list of robust futexes
+ * further than what is told (bpf/thread_end.h). */
+static bool is_told_in_part(uint32_t number)
+{
+	const struct syscall_row *row = find(number);
+
+	return number == SYS_exit || (row && *row->outputs && !(row->traits & CAPTURE_WHEN_FAILED));
+}
+
 bool syscall_writes_untold(uint32_t number, const uint64_t args[6], int64_t result)
 {
 	bool is_told = number < CAPTURE_MAX_SYSCALLS && told[number];
 
+	if (result == -EFAULT && is_told_in_part(number))
+		return true;
 	return result != -ENOSYS && (!is_told || writes_more(number, args));
 }

@@ -26,7 +26,8 @@ races 1 2,3,4,5 -
 ring 1 10,11,12,20,21,22 -
 shared 1 10,11,12 -
 generates 1 2,3,4 -
-written 1 10,11 -'
+written 1 10,11 -
+listed 90 20,21,22,23 -'
 [ -n "$long" ] || programs=$(grep -vE '^(execs|races) ' <<<"$programs")
 
 cat >judge.py <<'PY'
