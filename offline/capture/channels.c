@@ -32,7 +32,6 @@ static const struct channel_call {
 	[SYS_sendto] = {true, CHANNEL_WRITE, 0, 0},
 	[SYS_sendmsg] = {true, CHANNEL_WRITE, 0, 0},
 	[SYS_sendfile] = {true, CHANNEL_WRITE, CHANNEL_INSIDE, 0},
-	[SYS_vmsplice] = {true, CHANNEL_WRITE, CHANNEL_INSIDE, 0},
 	[SYS_splice] = {true, CHANNEL_READ, CHANNEL_INSIDE, 0},
 	[SYS_copy_file_range] = {true, CHANNEL_READ, CHANNEL_INSIDE, 0},
 	[SYS_tee] = {true, CHANNEL_READ, CHANNEL_INSIDE | CHANNEL_STAYS, 0},
@@ -50,6 +49,7 @@ static const struct channel_call {
 	[SYS_clone3] = {true, CHANNEL_FORKED, 0, 0},
 	[SYS_sendmmsg] = {true, CHANNEL_UNTOLD, 0, 0},
 	[SYS_recvmmsg] = {true, CHANNEL_UNTOLD, 0, 0},
+	[SYS_vmsplice] = {true, CHANNEL_UNTOLD, 0, 0}, /* to a pipe or from it */
 	[SYS_io_submit] = {true, CHANNEL_UNTOLD, 0, 0},
 	[SYS_io_uring_setup] = {true, CHANNEL_UNTOLD, 0, 0},
 	[SYS_io_uring_enter] = {true, CHANNEL_UNTOLD, 0, 0},

@@ -5,6 +5,7 @@
 #include "offline/capture/syscalls.h"
 #include "offline/replay/libraries/libraries.h"
 #include "offline/replay/meet/agrees.h"
+#include "offline/replay/meet/led.h"
 #include "offline/replay/run/gap.h"
 #include "offline/replay/run/mappings.h"
 #include "offline/replay/run/places.h"
@@ -89,8 +90,10 @@ int value_run_kernel(struct value_run *run, const struct capture *c)
 	 * time is told, or none. */
 	if (c->nr == SYS_rseq && !c->result && c->args[1] < VALUE_PAGE)
 		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
+	bool untold =
+		syscall_writes_untold(c->nr, c->args, c->result) || value_run_led_astray(run, c);
 	err = err ? err : value_run_ranges(run, c);
-	if (syscall_writes_untold(c->nr, c->args, c->result))
+	if (untold)
 		value_memory_assume_all(&run->memory);
 	if (c->nr == SYS_arch_prctl && !c->result && c->args[0] == SET_FS)
 		value_machine_state(run->machine)->gpr[VALUE_FS] = c->args[1];
