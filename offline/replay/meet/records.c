@@ -2,6 +2,7 @@
 /* records.c: what a record says becomes the state: registers and bytes. */
 #include "offline/replay/meet/records.h"
 
+#include "offline/capture/memory_file.h"
 #include "offline/capture/syscalls.h"
 #include "offline/replay/libraries/libraries.h"
 #include "offline/replay/meet/agrees.h"
@@ -11,6 +12,7 @@
 #include "offline/replay/run/places.h"
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
+#include "offline/replay/threads/awake.h"
 #include "offline/replay/threads/neighbours.h"
 
 #include <errno.h>
@@ -81,6 +83,20 @@ static void doubt_protected(struct value_run *run, const struct capture *c)
 		value_memory_assume_all(&run->memory);
 }
 
+/* Whether what the call has written is not what it has captured, or not all. */
+static bool writes_untold(struct value_run *run, const struct capture *c)
+{
+	const struct neighbours *n = run->neighbours;
+	uint64_t others = n ? n->memory_opened : 0;
+
+	if (memory_file_opened(c) && (!run->memory_opened || c->order < run->memory_opened))
+		run->memory_opened = c->order;
+	bool opened = (run->memory_opened && c->order > run->memory_opened) ||
+		      (others && c->order > others);
+	return (opened && memory_file_written(c)) || value_run_led_astray(run, c) ||
+	       syscall_writes_untold(c->nr, c->args, c->result);
+}
+
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
 	enum { SET_GS = 0x1001, SET_FS = 0x1002 }; /* ARCH_SET_GS, ARCH_SET_FS */
@@ -90,8 +106,7 @@ int value_run_kernel(struct value_run *run, const struct capture *c)
 	 * time is told, or none. */
 	if (c->nr == SYS_rseq && !c->result && c->args[1] < VALUE_PAGE)
 		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
-	bool untold =
-		syscall_writes_untold(c->nr, c->args, c->result) || value_run_led_astray(run, c);
+	bool untold = writes_untold(run, c);
 	err = err ? err : value_run_ranges(run, c);
 	if (untold)
 		value_memory_assume_all(&run->memory);

@@ -51,6 +51,8 @@ struct value_run {
 	uint64_t born;	/* when in the order its parent was about to make it; 0: not known */
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
 	unsigned met;	 /* of enum value_met, since it was asked last */
+	uint64_t memory_opened; /* when in the order the task has opened a process' memory to be
+				 * written (memory_file.h), first; 0: not seen */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
 	uint64_t crowded_from; /* when two threads were awake at once first, which --one-processor
 				* would have kept from them; 0: not seen */

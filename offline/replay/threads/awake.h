@@ -12,6 +12,7 @@ struct neighbours {
 	size_t n_awake, room_awake;
 	struct capture *mappings; /* by order */
 	size_t n_mappings, room_mappings;
+	uint64_t memory_opened; /* when in the order (memory_file.h); 0: by none of them */
 };
 
 /* Whether a neighbour is awake anywhere between two moments. */

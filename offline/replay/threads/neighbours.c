@@ -17,6 +17,7 @@
  * does so further on, as long as it can. */
 #include "offline/replay/threads/neighbours.h"
 
+#include "offline/capture/memory_file.h"
 #include "offline/replay/records/kept_records.h"
 #include "offline/replay/records/waking.h"
 #include "offline/replay/run/mappings.h"
@@ -85,6 +86,8 @@ static int add_neighbour(struct neighbours *n, const struct captures *captures, 
 	bool fine = true;
 	while (fine && (more = captures_next(iter, &c)) == 1) {
 		fine = add_mapping(n, &c);
+		if (memory_file_opened(&c) && (!n->memory_opened || c.order < n->memory_opened))
+			n->memory_opened = c.order;
 		if (value_waking_next(&waking, &c, &span))
 			fine &= add_span(n, span.from, span.to);
 	}
@@ -121,17 +124,21 @@ static void tidy(struct neighbours *n)
 	n->n_awake = n->n_awake ? kept + 1 : 0;
 }
 
-/* Whether the system call writes into another process' memory. */
-static bool writes_outside(const struct capture *c)
+/* Whether the system call writes into another process' memory. @opened: the task, or one that was
+ * there before, has opened one's. */
+static bool writes_outside(const struct capture *c, bool opened)
 {
 	enum { POKE_TEXT = 4, POKE_DATA = 5 };
+	if (opened && memory_file_written(c))
+		return true;
 	if (c->kind != CAPTURE_KERNEL || c->result < 0)
 		return false;
 	return c->nr == SYS_process_vm_writev ||
 	       (c->nr == SYS_ptrace && (c->args[0] == POKE_TEXT || c->args[0] == POKE_DATA));
 }
 
-static int find_outer(struct value_replay *replay, const struct family_task *task, size_t *room)
+static int find_outer(struct value_replay *replay, const struct family_task *task, size_t *room,
+		      bool *opened)
 {
 	struct captures_iter *iter;
 	struct capture c;
@@ -139,7 +146,8 @@ static int find_outer(struct value_replay *replay, const struct family_task *tas
 	if (err)
 		return err;
 	while (!err && (more = captures_next(iter, &c)) == 1) {
-		if (!writes_outside(&c))
+		*opened |= memory_file_opened(&c);
+		if (!writes_outside(&c, *opened))
 			continue;
 		if (!grow((void **)&replay->outer, room, replay->n_outer, sizeof(*replay->outer)))
 			err = -ENOMEM;
@@ -154,13 +162,13 @@ static int find_outer(struct value_replay *replay, const struct family_task *tas
 int value_neighbours_outer(struct value_replay *replay)
 {
 	const struct families *f = &replay->families;
-	bool several = false;
+	bool several = false, opened = false;
 	size_t room = 0;
 	int err = 0;
 	for (uint32_t i = 1; i < f->n; i++)
 		several |= f->at[i].pid != f->at[0].pid;
 	for (uint32_t i = 0; several && !err && i < f->n; i++)
-		err = find_outer(replay, &f->at[i], &room);
+		err = find_outer(replay, &f->at[i], &room, &opened);
 	return err == -ENOMEM ? err : 0;
 }
 
