@@ -436,7 +436,8 @@ static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi
 		return;
 	insn->undefined = flags_of(f->undefined);
 	uint32_t written = f->modified | f->set_0 | f->set_1 | f->undefined;
-	if (flags_of(f->tested)) {
+	/* A string instruction looks at flags behind a turn, at those that the turn has set. */
+	if (flags_of(f->tested) && insn->kind != VALUE_INSN_STRING) {
 		struct value_access *a = add(insn, VALUE_ACCESS_FLAGS, 0, 0, 1);
 		a->mask = flags_of(f->tested);
 		a->read = true;

@@ -320,14 +320,19 @@ static uint8_t string_steered(const struct step *s)
 	return w;
 }
 
-/* The registers that a string instruction writes. */
-static void put_registers(struct step *s, uint8_t quality)
+/* The registers that a string instruction writes; flags are as they were before if it has done
+ * nothing. */
+static void put_registers(struct step *s, uint8_t quality, bool turned)
 {
 	uint8_t q[MEMORY_MAX];
 	memset(q, quality, sizeof(q));
-	for (int i = 0; i < s->insn->n_access; i++)
-		if (s->insn->access[i].write && s->insn->access[i].kind != VALUE_ACCESS_MEMORY)
-			value_step_put(s, &s->insn->access[i], q);
+	for (int i = 0; i < s->insn->n_access; i++) {
+		struct value_access a = s->insn->access[i];
+		if (a.kind == VALUE_ACCESS_FLAGS && turned)
+			a.read = a.conditional = false;
+		if (a.write && a.kind != VALUE_ACCESS_MEMORY)
+			value_step_put(s, &a, q);
+	}
 }
 
 static int string_step(struct step *s, struct value_block *b, struct value_trace *trace)
@@ -352,7 +357,7 @@ static int string_step(struct step *s, struct value_block *b, struct value_trace
 	uint8_t w = string_quality(s, rsi, rdi, turns, steered);
 	if (w > s->in)
 		note_reason(s, w, VALUE_OF_MEMORY, 0);
-	put_registers(s, stores ? steered : w);
+	put_registers(s, stores ? steered : w, turns);
 	count_inexact(s, w);
 	return DONE;
 }

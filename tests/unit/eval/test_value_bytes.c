@@ -611,9 +611,40 @@ static void what_a_register_is_with_itself_is_known(void **state)
 	value_memory_deinit(&memory);
 }
 
+/* What flags were before a string instruction does not matter once it has compared, if it is known
+ * that it has. */
+static void flags_before_a_comparison_do_not_matter(void **state)
+{
+	static const uint8_t code[][2] = {{0xf3, 0xa6}, {0xf2, 0xae}}; /* repe cmpsb, repne scasb */
+	static const uint8_t counts[] = {3, 0, 3},
+			     known[] = {VALUE_EXACT, VALUE_EXACT, VALUE_UNKNOWN};
+	const uint8_t bytes[8] = {1, 2, 3, 0, 1, 2, 9, 0};
+	(void)state;
+	for (unsigned c = 0; c < 2; c++)
+		for (unsigned k = 0; k < 3; k++) {
+			struct value_memory memory;
+			struct value_machine *m = begin(&memory, code[c], sizeof(code[c]));
+			assert_int_equal(value_memory_write(&memory, DATA, bytes, 8, VALUE_EXACT),
+					 0);
+			value_set_gpr(m, VALUE_RSI, DATA, VALUE_EXACT);
+			value_set_gpr(m, VALUE_RDI, DATA + 4, VALUE_EXACT);
+			value_set_gpr(m, VALUE_RAX, 9, VALUE_EXACT);
+			value_set_gpr(m, VALUE_RCX, counts[k], known[k]);
+			value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, VALUE_UNKNOWN);
+			value_machine_state(m)->rip = CODE;
+			value_machine_run(m, 1, NULL);
+			assert_int_equal(value_machine_count(m), 1);
+			assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_BIT_FLAGS),
+					 k ? VALUE_UNKNOWN : VALUE_EXACT);
+			value_machine_free(m);
+			value_memory_deinit(&memory);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flags_before_a_comparison_do_not_matter),
 		cmocka_unit_test(what_is_called_exact_does_not_depend_on_what_is_not),
 		cmocka_unit_test(a_byte_is_known_beside_others_that_are_not),
 		cmocka_unit_test(a_shift_moves_what_is_known),
