@@ -11,6 +11,7 @@
 #include "offline/replay/lead/library.h"
 
 #include "offline/replay/lead/blind.h"
+#include "offline/replay/lead/calls.h"
 #include "offline/replay/lead/clock.h"
 #include "offline/replay/lead/outside.h"
 #include "offline/replay/lead/turned.h"
@@ -141,10 +142,12 @@ static int at_place(struct value_run *run)
 	value_writes_model(run->writes, &run->memory, true);
 	int err = f && f->name ? value_run_model(run, f->name) : -ENOSYS;
 	value_writes_model(run->writes, &run->memory, false);
-	if (!err)
+	if (!err) {
 		value_residue_end(&run->residues, m, &call);
-	if (!err)
+		if (value_libraries_stack(&run->libraries, m, f, false))
+			value_run_dead_stack(run, s->gpr[VALUE_RSP]);
 		return value_run_return_now(run);
+	}
 	if (err == -ENOMEM)
 		return VALUE_REPLAY_NO_MEMORY;
 	/* Not all is known of what the model looks at: the code may do with less. */

@@ -4,6 +4,7 @@
 #include "offline/replay/lead/variants.h"
 
 #include "offline/replay/lead/blind.h"
+#include "offline/replay/lead/calls.h"
 #include "offline/replay/libraries/libraries.h"
 #include "offline/replay/libraries/residue.h"
 #include "offline/replay/models/models.h"
@@ -21,6 +22,7 @@ int value_run_begin_variant(struct value_run *run, const struct library_function
 	value_residue_begin(&v->call, run->machine, s->rip);
 	v->sp = s->gpr[VALUE_RSP];
 	v->compares = f->compares;
+	v->stack = value_libraries_stack(&run->libraries, run->machine, f, true);
 	if (value_memory_read(&run->memory, v->sp, &v->ret, 8, NULL) ||
 	    value_memory_write(&run->memory, v->sp, &end, 8, VALUE_EXACT))
 		return value_run_go_blind(run, "no stack");
@@ -38,6 +40,8 @@ int value_run_end_variant(struct value_run *run)
 		return value_run_go_blind(run, "a variant that does not return");
 	value_memory_write(&run->memory, v->sp, &v->ret, 8, VALUE_EXACT);
 	import_clobber(m);
+	if (v->stack)
+		value_run_dead_stack(run, v->sp);
 	/* Which number it is a record says, if there is one. */
 	if (v->compares && rax && quality == VALUE_EXACT)
 		quality = VALUE_ASSUMED;

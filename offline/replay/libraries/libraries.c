@@ -5,6 +5,7 @@
 
 #include "offline/capture/captures.h"
 #include "offline/replay/models/models.h"
+#include "offline/replay/libraries/stack_use.h"
 #include "offline/replay/records/sources.h"
 
 #include <elf.h>
@@ -386,6 +387,17 @@ const struct library_function *value_libraries_function(const struct value_libra
 	const struct library_function key = {.addr = addr};
 	return l->models.n ? bsearch(&key, l->models.at, l->models.n, sizeof(key), by_address)
 			   : NULL;
+}
+
+bool value_libraries_stack(struct value_libraries *l, struct value_machine *m,
+			   const struct library_function *f, bool plain)
+{
+	struct library_function *own = &l->models.at[f - l->models.at];
+	if (own->stack == STACK_NOT_ASKED)
+		own->stack = STACK_STAYS + value_may_use_stack(m, f->addr);
+	if (plain && own->plain_stack == STACK_NOT_ASKED)
+		own->plain_stack = STACK_STAYS + value_may_use_stack(m, f->plain);
+	return own->stack == STACK_CHANGES || (plain && own->plain_stack == STACK_CHANGES);
 }
 
 bool value_libraries_vdso(const struct value_libraries *l, uint64_t addr, const char **name)

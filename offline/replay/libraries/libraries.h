@@ -13,6 +13,8 @@ struct library_function {
 	uint64_t addr;	  /* run-time */
 	const char *name; /* of its model, static; NULL: it has none */
 	uint64_t plain;	  /* the variant that is executed instead; 0: this one */
+	/* Of both: whether they may write to the stack (stack_use.h); asked for once. */
+	enum { STACK_NOT_ASKED, STACK_STAYS, STACK_CHANGES } stack, plain_stack;
 	bool compares; /* its result is below, above or 0; which number it is each variant says */
 };
 
@@ -42,6 +44,11 @@ bool value_libraries_has(const struct value_libraries *libraries, uint64_t addr)
 /* The function with variants that begins at @addr; NULL: there is none. */
 const struct library_function *value_libraries_function(const struct value_libraries *libraries,
 							uint64_t addr);
+/* Whether the stack below the function, at which @m is, is behind it another one than the replay
+ * has: that was written by the code that ran, or by the variant that is executed instead (@plain).
+ */
+bool value_libraries_stack(struct value_libraries *libraries, struct value_machine *m,
+			   const struct library_function *f, bool plain);
 /* Whether @addr is in the code that the kernel maps for time; and the function's name, or "". */
 bool value_libraries_vdso(const struct value_libraries *libraries, uint64_t addr,
 			  const char **name);

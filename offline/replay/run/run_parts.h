@@ -61,6 +61,7 @@ struct own_code {
 struct variant {
 	uint64_t sp, ret; /* where its return address lies, and what it is */
 	bool compares;	  /* library_function.compares */
+	bool stack;	  /* value_libraries_stack() */
 	struct residue_call call;
 };
 
