@@ -34,7 +34,8 @@ static __attribute__((noinline)) bool slow_store(struct value_machine *m, uint64
 						 const void *in, size_t size)
 {
 	/* Both pages first, so that a fault comes before anything is written. */
-	if (!value_memory_lookup(m->memory, addr + size - 1, true))
+	if (!value_memory_lookup(m->memory, addr, true) ||
+	    !value_memory_lookup(m->memory, addr + size - 1, true))
 		return false;
 	return !value_memory_write(m->memory, addr, in, size, VALUE_EXACT);
 }

@@ -14,6 +14,7 @@ struct value_machine *value_machine_new(struct value_memory *memory)
 	memset(m, 0, sizeof(*m));
 	m->memory = memory;
 	m->turns = m->translatable = UINT64_MAX;
+	m->makeable = MADE_INSNS;
 	m->jumps = m->jump_tables[VALUE_SIDE_TRACED];
 	m->stubs = value_stubs_new();
 	m->table_bits = TABLE_FIRST;
@@ -40,6 +41,7 @@ void value_machine_free(struct value_machine *m)
 	value_arena_free(m);
 	value_stubs_free(m->stubs);
 	free(m->table);
+	free(m->made);
 	free(m->blocks);
 	free(m->live);
 	value_inexacts_free(&m->inexacts);
@@ -159,8 +161,7 @@ static bool trace_full(const struct value_trace *trace)
 			 trace->max_results - trace->n_results < RESULTS);
 }
 
-/* One instruction, exactly; STEP_DONE or why not. */
-static int step(struct value_machine *m, struct value_trace *trace)
+static int step_once(struct value_machine *m, struct value_trace *trace)
 {
 	bool no_memory = false;
 	struct value_block *b = value_translate(m, m->state.rip, true, &no_memory);
@@ -180,6 +181,21 @@ static int step(struct value_machine *m, struct value_trace *trace)
 	return stop == VALUE_STOP_LIMIT ? STEP_DONE
 	       : stop == STOP_SLOW	? value_step_slow(m, trace)
 					: stop;
+}
+
+/* One instruction, exactly; STEP_DONE or why not. One that stores to where code was translated from
+ * was refused, so that no block that it changes goes on. */
+static int step(struct value_machine *m, struct value_trace *trace)
+{
+	int stop = step_once(m, trace);
+	if (stop != VALUE_STOP_FAULT || !m->memory || !m->memory->stored_to_watched)
+		return stop;
+	m->unwatched = true; /* it may store to its own page */
+	value_memory_unwatch(m->memory);
+	stop = step_once(m, trace);
+	m->unwatched = false;
+	value_made_look_again(m);
+	return stop;
 }
 
 /* Instruction by instruction to the end of a block: the next one may be fast again. */
@@ -224,6 +240,7 @@ enum value_stop value_machine_run(struct value_machine *m, uint64_t until,
 				  struct value_trace *trace)
 {
 	int stop = STEP_DONE;
+	value_made_sync(m);
 	if (m->resumed != m->state.rip) /* the owner has left it by himself */
 		m->resumed = 0;
 	if (m->resumed && m->count < until)

@@ -44,11 +44,14 @@ struct value_block {
 	bool single;  /* of one instruction, made to stop anywhere */
 	uint8_t side; /* enum value_side */
 	bool gone;    /* is found no more; it stays for its number */
+	bool made;    /* of code that may change (value_machine_made()) */
 	bool string;  /* has a string instruction: its trace is longer than said above */
 	struct value_insn *insns;
 	struct value_op *ops;
 	struct value_block *link[2]; /* where it goes on: jumps taken, or not */
 	struct value_block *chain;   /* of the table of blocks */
+	const uint8_t *bytes;	     /* the code, if it is made */
+	struct value_block *older;   /* the same table of blocks that are made, gone or not */
 };
 
 /* What was executed, while a trace is on. Addresses and results are those of each instruction of a
@@ -85,7 +88,11 @@ int value_machine_code(struct value_machine *m, uint64_t start, uint64_t end);
 int value_machine_library(struct value_machine *m, uint64_t start, uint64_t end);
 void value_machine_side(struct value_machine *m, enum value_side side);
 enum value_side value_machine_side_now(const struct value_machine *m);
-/* Forgets all ranges of libraries, and what was translated. */
+/* The same for code of that side which may change: what was translated is found no more when it
+ * has. Instructions with bytes that are not exact are none. */
+int value_machine_made(struct value_machine *m, uint64_t start, uint64_t end);
+void value_machine_no_made(struct value_machine *m);
+/* Forgets all ranges of libraries, those of made code too, and what was translated. */
 void value_machine_no_libraries(struct value_machine *m);
 /* The same of one side. */
 bool value_machine_has_code(const struct value_machine *m, uint64_t addr, enum value_side side);

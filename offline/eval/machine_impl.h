@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* machine_impl.h: what the files of the evaluator share. machine.c owns the tables; places.c says
- * where it may run and has to stop; lower.c turns an instruction into operations; translate.c makes
- * blocks; exec.c runs them, masked.c floating point, and exec_trace.c tells of them; slow.c runs
- * one instruction whose inputs are not all exact, worth.c what that makes of each byte, and known.c
- * keeps how well registers are known. */
+ * where it may run and has to stop, made_code.c which code may change; lower.c turns an instruction
+ * into operations; translate.c makes blocks; exec.c runs them, masked.c floating point, and
+ * exec_trace.c tells of them; slow.c runs one instruction whose inputs are not all exact, worth.c
+ * what that makes of each byte, and known.c keeps how well registers are known. */
 #ifndef OFFLINE_EVAL_MACHINE_IMPL_H
 #define OFFLINE_EVAL_MACHINE_IMPL_H
 
@@ -61,7 +61,9 @@ enum {
 /* Beside enum value_stop. */
 enum { STOP_SLOW = -1, STEP_DONE = -2 };
 
-enum { TABLE_FIRST = 14 /* bits */, JUMPS = 1 << 12, PER_INSN = 3 };
+enum { TABLE_FIRST = 14 /* bits */, JUMPS = 1 << 12, PER_INSN = 3, MADE_LISTS = 1 << 12 };
+/* Of code that may change so much is translated: about 200 MB. */
+enum { MADE_INSNS = 1 << 19 };
 #define VALUE_PLACE_BIT ((uint64_t)1 << 63)  /* in value_block.needs */
 #define VALUE_SELDOM_BIT ((uint64_t)1 << 63) /* in value_machine.places: no address has it */
 
@@ -69,6 +71,7 @@ struct arena_chunk;
 struct code_range {
 	uint64_t start, end;
 	uint8_t side; /* enum value_side */
+	bool made;
 };
 
 struct value_machine {
@@ -95,7 +98,12 @@ struct value_machine {
 	uint32_t n_live;
 	struct code_range *code;
 	size_t n_code;
-	uint64_t *places; /* a hash set, with VALUE_SELDOM_BIT; 0: free */
+	uint64_t made_changes;	   /* value_memory.changes up to which made code was looked at */
+	bool unwatched;		   /* for one instruction nothing is watched: its blocks go */
+	uint32_t n_made_live;	   /* blocks of it that are found */
+	uint32_t makeable;	   /* instructions of it that may be translated yet */
+	struct value_block **made; /* by ip, of MADE_LISTS lists; NULL: there is none */
+	uint64_t *places;	   /* a hash set, with VALUE_SELDOM_BIT; 0: free */
 	size_t n_places, room_places;
 	uint64_t wanted[VALUE_WANTED]; /* of the seldom ones; 0: none */
 	uint64_t expected;	       /* one of them, of value_machine_expect(); 0: none */
@@ -124,10 +132,36 @@ static inline struct value_block **value_table_slot(const struct value_machine *
 	return &m->table[ip * 0x9e3779b97f4a7c15 >> (64 - m->table_bits)];
 }
 
+/* Puts @b, which is in the list of live blocks, where it is found. */
+static inline void value_put_block(struct value_machine *m, struct value_block *b)
+{
+	struct value_block **slot = value_table_slot(m, b->ip);
+	b->chain = *slot;
+	*slot = b;
+}
+
 /* The block at @ip, translated if need be; @single: of one instruction. NULL: @ip is no code, or
  * memory is out (@*no_memory). */
 struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool single,
 				    bool *no_memory);
+/* What was translated of code that has changed since is found no more (made_code.c). */
+void value_made_look_again(struct value_machine *m);
+static inline void value_made_sync(struct value_machine *m)
+{
+	if (unlikely(m->memory && m->made_changes != m->memory->changes))
+		value_made_look_again(m);
+}
+/* The block of code that may change at @ip which was translated before and whose bytes are there
+ * again, and which is found from now on; NULL: there is none. */
+struct value_block *value_made_again(struct value_machine *m, uint64_t ip, bool single);
+/* Whether no more of the code at @ip, which may change, is to be translated. */
+bool value_made_is_full(const struct value_machine *m, uint64_t ip);
+/* If @b, which was just translated, is of code that may change, that is watched from now on. False:
+ * memory is out. */
+bool value_made_keep(struct value_machine *m, struct value_block *b);
+/* Takes blocks out for which @which says so; those stay where they are, for their numbers. */
+typedef bool value_block_fn(const struct value_block *b, uint64_t of);
+void value_take_out(struct value_machine *m, value_block_fn *which, uint64_t of);
 /* From the machine's arena; NULL: no memory. */
 void *value_arena(struct value_machine *m, size_t size);
 void value_arena_free(struct value_machine *m);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* memory.c: reading, writing and mapping, with the qualities of bytes. What a page has at first
  * comes from the owner when it is touched; what others may write is never better than assumed.
- * pages.c keeps the pages, regions.c the mappings. */
+ * pages.c keeps the pages, regions.c the mappings, watched.c which of them code was translated
+ * from. */
 #include "offline/eval/memory.h"
 #include "offline/eval/pages.h"
 #include "offline/eval/regions.h"
+#include "offline/eval/watched.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -140,6 +142,10 @@ static const struct value_tlb *look_up(struct value_memory *mem, uint64_t addr, 
 		return entry;
 	if (addr >> 48)
 		return NULL;
+	if (write && value_watched(mem, addr)) {
+		mem->stored_to_watched = true;
+		return NULL;
+	}
 	struct value_page *page = write ? page_writable(mem, addr) : value_page_at(mem, addr);
 	if (!page && !write)
 		page = page_filled(mem, addr);
@@ -214,6 +220,7 @@ int value_memory_read_qualities(struct value_memory *mem, uint64_t addr, uint8_t
 static int own_qualities(struct value_memory *mem, uint64_t addr, size_t len, bool needed,
 			 uint8_t **out)
 {
+	value_watched_leave(mem, addr, len);
 	struct value_page *page = page_writable(mem, addr);
 	if (!page)
 		return -EFAULT;
@@ -285,6 +292,7 @@ int value_memory_write(struct value_memory *mem, uint64_t addr, const void *buf,
 {
 	if (mem->wrote)
 		mem->wrote(mem->wrote_ctx, addr, len);
+	value_watched_leave(mem, addr, len);
 	for (size_t done = 0; done < len;) {
 		size_t part = in_page(addr + done, len - done);
 		const struct value_tlb *entry = value_memory_lookup(mem, addr + done, true);
@@ -313,6 +321,7 @@ size_t value_memory_regions(const struct value_memory *mem, const struct value_r
 static int drop_pages(struct value_memory *mem, uint64_t start, uint64_t end)
 {
 	int err = value_pages_drop(mem, start, end);
+	value_memory_unwatch(mem);
 	flush(mem->read);
 	flush(mem->write);
 	return err;
@@ -408,6 +417,7 @@ static int change_prot(struct value_memory *mem, uint64_t start, uint64_t end, u
 		if (err)
 			return err;
 	}
+	value_memory_unwatch(mem);
 	/* Of what is writable now, others may write to it while the memory is crowded. */
 	flush(mem->read);
 	flush(mem->write);
@@ -444,6 +454,7 @@ int value_memory_become_child(struct value_memory *mem)
 void value_memory_assume_all(struct value_memory *mem)
 {
 	mem->doubt++;
+	value_memory_unwatch(mem);
 	flush(mem->read);
 	flush(mem->write);
 }
@@ -453,6 +464,7 @@ void value_memory_crowd(struct value_memory *mem, bool crowded)
 	if (mem->crowded == crowded)
 		return;
 	mem->crowded = crowded;
+	value_memory_unwatch(mem);
 	flush(mem->read);
 	flush(mem->write);
 }
@@ -534,6 +546,7 @@ void value_memory_restore(struct value_memory *mem, const struct value_snapshot 
 		mem->regions->refs++;
 	value_pages_put(mem, root);
 	value_regions_put(regions);
+	value_memory_unwatch(mem);
 	flush(mem->read);
 	flush(mem->write);
 }
@@ -548,6 +561,8 @@ void value_memory_move(struct value_memory *to, struct value_memory *from)
 	to->n_shared = from->n_shared;
 	from->root = NULL;
 	from->regions = NULL;
+	value_memory_unwatch(to);
+	value_memory_unwatch(from);
 	flush(to->read);
 	flush(to->write);
 	flush(from->read);
@@ -577,6 +592,7 @@ void value_memory_deinit(struct value_memory *mem)
 {
 	value_pages_put(mem, mem->root);
 	value_regions_put(mem->regions);
+	free(mem->watched);
 	free(mem->all_exact);
 	free(mem->shared_quality);
 	free(mem->all_assumed);

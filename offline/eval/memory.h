@@ -89,15 +89,22 @@ struct value_memory {
 	uint8_t *shared_quality;
 	value_wrote_fn *wrote; /* of value_memory_write() and _write_qualities(); NULL: nobody */
 	void *wrote_ctx;
-	bool crowded;	       /* value_memory_crowd() */
-	bool exhausted;	       /* a page or its qualities could not be allocated */
-	bool on_supposition;   /* whoever asks for a quality is told nothing better than assumed */
-	uint32_t n_shared;     /* such mappings so far; 0: none has to be looked for */
-	uint32_t doubt;	       /* how often value_memory_assume_all() was called on the way here */
-	uint8_t *all_assumed;  /* VALUE_PAGE of them, for pages that others may write */
-	uint8_t *all_exact;    /* VALUE_PAGE zeros: the qualities of all pages that are exact */
-	uint64_t pages_copied; /* since the start, for statistics */
-	uint64_t pages_held;   /* now, by all snapshots together */
+	bool crowded;	      /* value_memory_crowd() */
+	bool exhausted;	      /* a page or its qualities could not be allocated */
+	bool on_supposition;  /* whoever asks for a quality is told nothing better than assumed */
+	uint32_t n_shared;    /* such mappings so far; 0: none has to be looked for */
+	uint32_t doubt;	      /* how often value_memory_assume_all() was called on the way here */
+	uint8_t *all_assumed; /* VALUE_PAGE of them, for pages that others may write */
+	uint8_t *all_exact;   /* VALUE_PAGE zeros: the qualities of all pages that are exact */
+	/* Addresses of pages that code was translated from which may change: a hash set of
+	 * room_watched slots (0: free); and how often it was emptied, as one of these pages is
+	 * another one, or its bytes are no longer exact. */
+	uint64_t *watched;
+	size_t n_watched, room_watched;
+	uint64_t changes;
+	bool stored_to_watched; /* value_memory_lookup() has refused one of them for a store */
+	uint64_t pages_copied;	/* since the start, for statistics */
+	uint64_t pages_held;	/* now, by all snapshots together */
 };
 
 /* Returns 0, or -ENOMEM; free with value_memory_deinit(), after all snapshots were forgotten. */
@@ -155,9 +162,15 @@ void value_memory_assume_all(struct value_memory *mem);
  * written is better than assumed, as in memory that is shared. */
 void value_memory_crowd(struct value_memory *mem, bool crowded);
 
+/* Code was translated from the page of @addr: `changes` grows before that has other bytes, or bytes
+ * that are known less well. A store by value_memory_lookup() is refused first, so that whoever
+ * executes that code can come out of it. 0 or -ENOMEM. */
+int value_memory_watch(struct value_memory *mem, uint64_t addr);
+void value_memory_unwatch(struct value_memory *mem);
+
 /* The page of @addr, for reading or for writing, in the translation cache; NULL where it is not
- * mapped or memory is out. Its qualities hold if it is in the cache alone, not if it is of memory
- * that others write: value_memory_read_qualities() has these. */
+ * mapped, is watched (for writing) or memory is out. Its qualities hold if it is in the cache
+ * alone, not if it is of memory that others write: value_memory_read_qualities() has these. */
 const struct value_tlb *value_memory_lookup(struct value_memory *mem, uint64_t addr, bool write);
 
 /* Takes a snapshot (cheap: pages are shared until one side writes). Cannot fail. */

@@ -21,24 +21,30 @@ bool value_machine_is_code(const struct value_machine *m, uint64_t addr)
 	return value_machine_has_code(m, addr, m->side);
 }
 
-static int add_code(struct value_machine *m, uint64_t start, uint64_t end, enum value_side side)
+static int add_code(struct value_machine *m, uint64_t start, uint64_t end, enum value_side side,
+		    bool made)
 {
 	struct code_range *code = realloc(m->code, (m->n_code + 1) * sizeof(*code));
 	if (!code)
 		return -ENOMEM;
 	m->code = code;
-	m->code[m->n_code++] = (struct code_range){start, end, side};
+	m->code[m->n_code++] = (struct code_range){start, end, side, made};
 	return 0;
 }
 
 int value_machine_code(struct value_machine *m, uint64_t start, uint64_t end)
 {
-	return add_code(m, start, end, VALUE_SIDE_TRACED);
+	return add_code(m, start, end, VALUE_SIDE_TRACED, false);
 }
 
 int value_machine_library(struct value_machine *m, uint64_t start, uint64_t end)
 {
-	return add_code(m, start, end, VALUE_SIDE_LIBRARY);
+	return add_code(m, start, end, VALUE_SIDE_LIBRARY, false);
+}
+
+int value_machine_made(struct value_machine *m, uint64_t start, uint64_t end)
+{
+	return add_code(m, start, end, VALUE_SIDE_LIBRARY, true);
 }
 
 enum value_side value_machine_side_now(const struct value_machine *m)
@@ -62,7 +68,7 @@ static void forget_translations(struct value_machine *m)
 		b->link[0] = b->link[1] = NULL;
 		b->gone = true;
 	}
-	m->n_live = 0;
+	m->n_live = m->n_made_live = 0;
 }
 
 static void take_out(struct value_machine *m, struct value_block *b)
@@ -75,15 +81,14 @@ static void take_out(struct value_machine *m, struct value_block *b)
 	b->gone = true;
 }
 
-/* The same of the blocks that have the instruction at @addr alone. */
-static void forget_translation(struct value_machine *m, uint64_t addr)
+void value_take_out(struct value_machine *m, value_block_fn *which, uint64_t of)
 {
 	uint32_t kept = 0, n = m->n_live;
 	for (uint32_t i = 0; i < n; i++) {
 		struct value_block *b = m->blocks[m->live[i]];
-		const struct value_insn *last = &b->insns[b->n_insns - 1];
-		if (!b->gone && b->ip <= addr && addr < last->ip + last->len) {
+		if (!b->gone && which(b, of)) {
 			take_out(m, b);
+			m->n_made_live -= b->made;
 		} else {
 			m->live[kept++] = m->live[i];
 		}
@@ -101,6 +106,17 @@ static void forget_translation(struct value_machine *m, uint64_t addr)
 		for (int i = 0; i < JUMPS; i++)
 			if (m->jump_tables[side][i] && m->jump_tables[side][i]->gone)
 				m->jump_tables[side][i] = NULL;
+}
+
+static bool has_insn(const struct value_block *b, uint64_t addr)
+{
+	const struct value_insn *last = &b->insns[b->n_insns - 1];
+	return b->ip <= addr && addr < last->ip + last->len;
+}
+
+static void forget_translation(struct value_machine *m, uint64_t addr)
+{
+	value_take_out(m, has_insn, addr);
 }
 
 void value_machine_no_code(struct value_machine *m, uint64_t start, uint64_t end)

@@ -160,13 +160,6 @@ static int add_block(struct value_machine *m, struct value_block *b)
 	return 0;
 }
 
-static void put_block(struct value_machine *m, struct value_block *b)
-{
-	struct value_block **slot = value_table_slot(m, b->ip);
-	b->chain = *slot;
-	*slot = b;
-}
-
 /* Twice as many lists, once there are as many blocks. Without memory for that they get longer. */
 static void grow_table(struct value_machine *m)
 {
@@ -180,19 +173,23 @@ static void grow_table(struct value_machine *m)
 	for (uint32_t i = 0; i < m->n_live; i++) {
 		struct value_block *b = m->blocks[m->live[i]];
 		if (!b->gone)
-			put_block(m, b);
+			value_put_block(m, b);
 	}
 }
 
 struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool single,
 				    bool *no_memory)
 {
+	value_made_sync(m);
 	for (struct value_block *b = *value_table_slot(m, ip); b; b = b->chain)
 		if (b->ip == ip && b->single == single && b->side == m->side)
 			return b;
 	*no_memory = false;
 	if (!value_machine_is_code(m, ip))
 		return NULL;
+	struct value_block *again = value_made_again(m, ip, single);
+	if (again || value_made_is_full(m, ip))
+		return again;
 	m->full |= m->translatable < VALUE_BLOCK_INSNS;
 	struct draft *d = m->full ? NULL : malloc(sizeof(*d));
 	if (!d) {
@@ -221,7 +218,10 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 	b->seldom = value_is_seldom(m, ip);
 	if (b->place && !single)
 		b->needs |= VALUE_PLACE_BIT;
-	put_block(m, b);
+	*no_memory = !value_made_keep(m, b);
+	if (*no_memory)
+		return NULL;
+	value_put_block(m, b);
 	if (m->n_live >> m->table_bits)
 		grow_table(m);
 	return b;

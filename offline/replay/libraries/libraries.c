@@ -263,7 +263,6 @@ static bool is_library(struct value_machine *m, const struct value_region *r)
 {
 	uint32_t source = r->source & ~SOURCE_START;
 	return r->prot & VALUE_EXEC && source >= SOURCE_FILES &&
-
 	       !value_machine_has_code(m, r->start, VALUE_SIDE_TRACED);
 }
 
@@ -343,18 +342,68 @@ static bool take_libc(struct value_libraries *l, struct value_machine *m, struct
 	return fine;
 }
 
+/* Memory of the process alone, which it may have written code to: not its stack, as code there (of
+ * nested functions) is written again with nearly each call, and not what the kernel maps for time.
+ */
+static bool may_have_code(const struct value_libraries *l, const struct value_region *r)
+{
+	return r->prot & VALUE_EXEC && !(r->prot & VALUE_SHARED) && !r->grows_to &&
+	       (r->source & ~SOURCE_START) == VALUE_SOURCE_ZEROS &&
+	       (r->end <= l->vdso_range.start || r->start >= l->vdso_range.end);
+}
+
+static bool put_made(struct value_libraries *l, size_t at, const struct value_region *r)
+{
+	if (at == l->room_made) {
+		size_t room = l->room_made ? 2 * l->room_made : 16;
+		struct library_range *made = realloc(l->made, room * sizeof(*made));
+		if (!made)
+			return false;
+		l->made = made;
+		l->room_made = room;
+	}
+	l->made[at] = (struct library_range){r->start, r->end};
+	return true;
+}
+
+/* Cheap where none is new and none is gone. */
+static int sync_made(struct value_libraries *l, struct value_machine *m)
+{
+	const struct value_region *regions;
+	size_t n = value_memory_regions(value_machine_memory(m), &regions), n_made = 0;
+	bool same = true;
+	for (size_t i = 0; i < n; i++) {
+		const struct value_region *r = &regions[i];
+		if (!may_have_code(l, r) || value_machine_has_code(m, r->start, VALUE_SIDE_TRACED))
+			continue;
+		same = same && n_made < l->n_made && l->made[n_made].start == r->start &&
+		       l->made[n_made].end == r->end;
+		if (!same && !put_made(l, n_made, r))
+			return -ENOMEM;
+		n_made++;
+	}
+	if (same && n_made == l->n_made)
+		return 0;
+	l->n_made = n_made;
+	value_machine_no_made(m);
+	int err = 0;
+	for (size_t i = 0; !err && i < n_made; i++)
+		err = value_machine_made(m, l->made[i].start, l->made[i].end);
+	return err;
+}
+
 int value_libraries_sync(struct value_libraries *l, struct value_machine *m)
 {
 	const struct value_region *regions;
 	size_t n = value_memory_regions(value_machine_memory(m), &regions);
 	uint64_t stamp = stamp_of(m, regions, n);
 	if (stamp == l->stamp)
-		return 0;
+		return sync_made(l, m);
 	bool fine = true;
 	struct found found = {0};
 	enum value_side side = value_machine_side_now(m);
 	value_machine_no_libraries(m);
-	l->n_ranges = l->models.n = l->vdso.n = 0;
+	l->n_ranges = l->models.n = l->vdso.n = l->n_made = 0;
 	l->vdso_range = (struct library_range){0};
 	for (size_t i = 0; fine && i < n; i++) {
 		fine = !is_library(m, &regions[i]) || add_range(l, m, &regions[i]);
@@ -363,12 +412,13 @@ int value_libraries_sync(struct value_libraries *l, struct value_machine *m)
 	fine = fine && take_libc(l, m, &found);
 	value_machine_side(m, side);
 	l->stamp = fine ? stamp : 0;
-	return fine ? 0 : -ENOMEM;
+	return fine ? sync_made(l, m) : -ENOMEM;
 }
 
 void value_libraries_deinit(struct value_libraries *l)
 {
 	free(l->ranges);
+	free(l->made);
 	free(l->models.at);
 	free(l->vdso.at);
 }
@@ -377,6 +427,9 @@ bool value_libraries_has(const struct value_libraries *l, uint64_t addr)
 {
 	for (size_t i = 0; i < l->n_ranges; i++)
 		if (addr >= l->ranges[i].start && addr < l->ranges[i].end)
+			return true;
+	for (size_t i = 0; i < l->n_made; i++)
+		if (addr >= l->made[i].start && addr < l->made[i].end)
 			return true;
 	return false;
 }

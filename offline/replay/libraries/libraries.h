@@ -32,14 +32,17 @@ struct value_libraries {
 	uint64_t stamp; /* of the mappings that all this is of */
 	struct library_range *ranges;
 	size_t n_ranges, room_ranges;
+	struct library_range *made; /* of no file: code that the program makes */
+	size_t n_made, room_made;
 	struct library_functions models, vdso; /* the first by address */
 	struct library_range vdso_range;
 };
 
-/* Tells @m of all code of libraries that is mapped now; cheap where no such mapping has changed.
- * 0 or -ENOMEM. */
+/* Tells @m of all code of libraries that is mapped now, and of memory in which the program may make
+ * code; cheap where no such mapping has changed. 0 or -ENOMEM. */
 int value_libraries_sync(struct value_libraries *libraries, struct value_machine *m);
 void value_libraries_deinit(struct value_libraries *libraries);
+/* Whether @addr is in one of these two. */
 bool value_libraries_has(const struct value_libraries *libraries, uint64_t addr);
 /* The function with variants that begins at @addr; NULL: there is none. */
 const struct library_function *value_libraries_function(const struct value_libraries *libraries,
