@@ -99,6 +99,25 @@ static void start_registers(struct followed *f)
 	stepped_write_registers(&f->p);
 }
 
+/* The same of vector registers, where all of one is known. */
+static void start_vectors(struct followed *f)
+{
+	enum { VECS = 16 };
+	const struct value_state *s = value_machine_state(f->machine);
+	const uint64_t inexact = value_machine_known(f->machine)->inexact;
+	stepped_registers(&f->p);
+	for (unsigned i = 0; i < VECS; i++) {
+		uint8_t now[32];
+		stepped_vec(&f->p, i, now);
+		if ((inexact >> (VALUE_BIT_VEC + i) | inexact >> (VALUE_BIT_HIGH + i)) & 1 ||
+		    !memcmp(now, s->vec[i], sizeof(now)))
+			continue;
+		f->start_bytes += sizeof(now);
+		stepped_set_vec(&f->p, i, s->vec[i]);
+	}
+	stepped_write_vectors(&f->p);
+}
+
 void chance_start(struct followed *f)
 {
 	const struct value_region *at;
@@ -108,6 +127,7 @@ void chance_start(struct followed *f)
 		     a += VALUE_PAGE)
 			start_page(f, a);
 	start_registers(f);
+	start_vectors(f);
 	if (f->start_bytes > START_MAX)
 		followed_part(f, "%lu bytes of the start are others", f->start_bytes);
 }

@@ -250,6 +250,28 @@ void stepped_vec(const struct stepped *s, unsigned number, uint8_t out[32])
 		memcpy(out + 16, s->xsave + 576 + 16 * number, 16);
 }
 
+void stepped_set_vec(struct stepped *s, unsigned number, const uint8_t in[32])
+{
+	const uint64_t halves = 2 | 4;
+	uint64_t in_use;
+	memcpy(&in_use, s->xsave + 512, 8);
+	if (!(in_use & 2))
+		memset(s->xsave + 160, 0, 256);
+	if (!(in_use & 4))
+		memset(s->xsave + 576, 0, 256);
+	in_use |= halves;
+	memcpy(s->xsave + 512, &in_use, 8);
+	memcpy(s->xsave + 160 + 16 * number, in, 16);
+	memcpy(s->xsave + 576 + 16 * number, in + 16, 16);
+}
+
+void stepped_write_vectors(struct stepped *s)
+{
+	struct iovec iov = {s->xsave, s->xsave_len};
+	if (ptrace(PTRACE_SETREGSET, s->pid, NT_X86_XSTATE, &iov))
+		stepped_die("PTRACE_SETREGSET");
+}
+
 /* Where the component is in the standard format (CPUID, leaf 0xd); 0: this processor lacks it. */
 static size_t component(unsigned number)
 {

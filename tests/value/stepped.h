@@ -52,6 +52,9 @@ uint64_t stepped_gpr(const struct stepped *s, unsigned number);
 void stepped_set_gpr(struct stepped *s, unsigned number, uint64_t value);
 void stepped_write_registers(struct stepped *s);
 void stepped_vec(const struct stepped *s, unsigned number, uint8_t out[32]);
+/* Of the registers that were read last; the process has them once they are written. */
+void stepped_set_vec(struct stepped *s, unsigned number, const uint8_t in[32]);
+void stepped_write_vectors(struct stepped *s);
 /* Byte @b of a row of AVX-512 (offline/eval/state.h), from the seventeenth on. */
 uint8_t stepped_wide(const struct stepped *s, unsigned row, unsigned b);
 /* As FXSAVE has it: what is not told apart is zeros. */
