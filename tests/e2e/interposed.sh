@@ -177,19 +177,11 @@ mkfifo lines
 ./WAITS <lines >out &
 started+=($!) waits=$!
 exec 7>lines
-wait_for() { # COMMAND...: up to ten seconds
-	local i
-	for i in $(seq 200); do
-		"$@" && return
-		sleep 0.05
-	done
-}
-wait_for grep -q libit.so /proc/$waits/maps
+await grep -q libit.so /proc/$waits/maps
 rm -rf rec
-"$PUGMARK" record -q -o rec --no-program --module libit.so -p $waits 2>err 7>&- &
+"$PUGMARK" record -o rec --no-program --module libit.so -p $waits >err 2>&1 7>&- &
 recorder=$!
-wait_for [ -e rec/reserve ]
-sleep 0.3
+await grep -q ': recording' err
 echo 1 >&7
 echo 2 >&7
 exec 7>&-

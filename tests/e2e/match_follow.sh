@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # match_follow.sh: `match --follow` compares two recordings while they are written: where the second
 # program goes wrong in the middle the rise is told before they end, and where it does not none is.
+# The programs wait for that: before the middle until it is said how far they agree, and behind it until
+# the rise is told.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -25,37 +27,43 @@ static void step(unsigned n, int round)
 int main(void)
 {
 	for (int round = 0; round < 40; round++) {
+		char byte;
+		if (round == 10 || round == 30)
+			read(0, &byte, 1);
 		for (unsigned n = 0; n < 500; n++)
 			step(round * 1000 + n, round);
 		printf("%08x %08x %08x %08x\n", sum, crc, shifts, best);
 		fflush(stdout);
-		usleep(PAUSE);
+		usleep(50000);
 	}
 	return 0;
 }
 C
 cc=${CC:-cc}
-"$cc" -O0 -g -w -DFAULT=0 -DPAUSE=300000 -o plain rounds.c || skip 'no compiler'
-"$cc" -O1 -g -w '-DFAULT=(round==100)' -DPAUSE=250000 -o same rounds.c
-"$cc" -O1 -g -w '-DFAULT=(round==16)' -DPAUSE=250000 -o wrong rounds.c
-for program in plain same wrong; do
-	"$PUGMARK" record -q --level values -o $program.rec -- ./$program >$program.out 2>$program.err &
+"$cc" -O0 -g -w -DFAULT=0 -o plain rounds.c || skip 'no compiler'
+"$cc" -O1 -g -w '-DFAULT=(round==100)' -o same rounds.c
+"$cc" -O1 -g -w '-DFAULT=(round==16)' -o wrong rounds.c
+programs='plain same wrong'
+for program in $programs; do
+	mkfifo $program.fifo
+	"$PUGMARK" record -q --level values -o $program.rec -- ./$program <$program.fifo >$program.out 2>$program.err &
 	started+=($!)
 done
-for program in plain same wrong; do
+exec 7>plain.fifo 8>same.fifo 9>wrong.fifo
+go_on() { echo >&7; echo >&8; echo >&9; }
+for program in $programs; do
 	await test -e $program.rec/meta.json
 done
 "$PUGMARK" match --follow plain.rec wrong.rec >wrong.said 2>wrong.errors &
 wrong=$!
 "$PUGMARK" match --follow --format json plain.rec same.rec >same.said 2>same.errors &
 same=$!
-for _ in $(seq 400); do
-	grep -q 'the rise$' wrong.said && break
-	kill -0 "${started[0]}" 2>/dev/null || break
-	sleep 0.05
-done
-claim 'the rise is told' grep -q 'the rise$' wrong.said
-claim 'while the programs run' kill -0 "${started[0]}" "${started[2]}"
+claim 'how far they agree is told while the programs run' await grep -q 'so far' wrong.said
+await grep -q so_far same.said
+go_on
+claim 'so is the rise' await grep -q 'the rise$' wrong.said
+go_on
+exec 7>&- 8>&- 9>&-
 claim 'and before there was none' eval "sed '/with a rise/,\$d' wrong.said | grep -q 'so far, .* no rise'"
 claim 'at the first line that was wrong' eval \
 	"sed -n '/^unmatched, the most suspicious/{n;p;}' wrong.said | head -n 1 | grep -q 'rounds.c:6'"
