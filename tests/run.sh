@@ -108,8 +108,8 @@ start() { # NUMBER
 	began[n]=$SECONDS
 }
 
-ended() { # NUMBER STATUS
-	local n=$1 status=$2 name=${names[$1]} log=$logs/${names[$1]}.log tally p f s reason
+ended() { # NUMBER STATUS [tried]: its only try was told before
+	local n=$1 status=$2 tried=${3-} name=${names[$1]} log=$logs/${names[$1]}.log tally p f s reason
 	rm -rf "$scratch/tmp$n"
 	tally=$(counts "$log")
 
@@ -125,7 +125,7 @@ ended() { # NUMBER STATUS
 		f=1
 	fi
 	read_busy "$n"
-	took+=("$((SECONDS - began[n])) s${busy:+, $busy busy}: $name")
+	[ "$tried" ] || took+=("$((SECONDS - began[n])) s${busy:+, $busy busy}: $name")
 	if [ "$f" != 0 ] && [ ! "$second" ] && [[ $name == *.sh ]]; then
 		cp "$log" "$log.first"
 		again+=("$n")
@@ -262,7 +262,7 @@ second=yes
 for n in "${again[@]}"; do
 	log=$logs/${names[n]}.log
 	if [ ${#again[@]} -gt 5 ]; then
-		ended "$n" 1
+		ended "$n" 1 tried
 		continue
 	fi
 	kinds[n]=quiet waiting=([n]=${names[n]})

@@ -139,6 +139,7 @@ for n in 1 2 3 4 5; do cp never.sh "never$n.sh"; done
 rm tries tried
 expect 1 '0 passed, 6 failed, 0 skipped' ./once.sh ./never?.sh
 [ "$(wc -l <tries)" = 5 ]
+[ "$(grep -c ' busy: ' out)" = 6 ] # how long each took is told once
 
 # cmocka's own counts, from cmocka itself.
 cat >groups.c <<'C'
