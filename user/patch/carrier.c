@@ -4,7 +4,6 @@
 
 #include "offline/base/clock.h"
 #include "offline/patch/runtime.h"
-#include "user/kernel/return_bits.h"
 #include "user/patch/area.h"
 #include "user/patch/attach.h"
 #include "user/patch/detach.h"
@@ -12,6 +11,7 @@
 #include "user/patch/foreign.h"
 #include "user/patch/late.h"
 #include "user/patch/object.h"
+#include "user/patch/patch_modules.h"
 #include "user/patch/text/patches.h"
 #include "user/patch/possible.h"
 #include "user/patch/remains.h"
@@ -35,9 +35,7 @@ enum { CHUNKS = 256 };
 struct carrier {
 	const struct recorder_options *options;
 	struct probes *probes;
-	struct patch_module modules[64];
-	uint32_t n_modules, n_sites;
-	uint64_t *returns;
+	struct patch_modules modules;
 	struct patch_settings settings;
 	struct lanes *lanes;
 	char *folder;		       /* of the recording, absolute */
@@ -55,76 +53,6 @@ struct carrier {
 	pid_t why_pid;
 };
 
-/* For tests: each second witness, chosen at random from @seed on, stays a probe. */
-static void mix(struct patch_placing *placing, uint64_t seed)
-{
-	uint64_t x = seed * 0x9e3779b97f4a7c15 + 1;
-
-	for (uint32_t i = 0; i < placing->n; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		if (x >> 20 & 1 || !placing->places[i].form)
-			continue;
-		placing->places[i].form = PATCH_NONE;
-		placing->places[i].reason = PATCH_MIXED;
-	}
-}
-
-/* One that cannot be patched stays with its probes. */
-static int add_module(struct carrier *c, uint32_t m, const struct text_span *span,
-		      const uint64_t *returns, struct pugmark_diag *diag)
-{
-	const struct recorder_module *module = &c->options->modules[m];
-	struct patch_module *to = &c->modules[m];
-	struct pugmark_diag unread;
-	struct stat st;
-
-	*to = (struct patch_module){
-		.sites = module->sites,
-		.first_site = c->n_sites,
-		.span = *span,
-		.returns = returns,
-		.n_words = return_bits_words(span),
-	};
-	c->n_sites += module->n_sites;
-	if (!module->plan || bindings_read(module->path, module->plan, span, &to->bound, &unread))
-		return 0;
-	to->text = text_span_bytes(module->path, span);
-	if (stat(module->path, &st) || !to->text)
-		return 0;
-	int err = patch_placing_apart(module->path, module->plan, module->sites, module->n_sites,
-				      span, &to->placing, &to->heights, diag);
-	if (err)
-		return err == -ENOTSUP ? 0 : err;
-	if (c->options->carrier == CARRIER_MIXED)
-		mix(&to->placing, c->options->carrier_seed + m);
-	to->dev = st.st_dev;
-	to->ino = st.st_ino;
-	return 0;
-}
-
-static int add_modules(struct carrier *c, const struct text_span *spans, struct pugmark_diag *diag)
-{
-	const struct recorder_options *o = c->options;
-	uint64_t n_words = 0;
-	int err = 0;
-
-	for (uint32_t m = 0; m < o->n_modules; m++)
-		n_words += return_bits_words(&spans[m]);
-	c->returns = calloc(n_words + 1, sizeof(*c->returns));
-	if (!c->returns)
-		return -ENOMEM;
-	return_bits_fill(c->returns, o, spans);
-	uint64_t *words = c->returns;
-	for (uint32_t m = 0; !err && m < o->n_modules && m < 64; m++) {
-		err = add_module(c, m, &spans[m], words, diag);
-		words += c->modules[m].n_words;
-		c->n_modules = m + 1;
-	}
-	return err;
-}
-
 static int no_room(const struct recorder_options *options, int err, struct pugmark_diag *diag)
 {
 	return pugmark_diag_set(diag, err, options->output, PUGMARK_NO_OFFSET,
@@ -140,10 +68,10 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 	if (!err) {
 		c->options = options;
 		c->settings.objects_fd = -1;
-		err = add_modules(c, spans, diag);
+		err = patch_modules_init(&c->modules, options, spans, diag);
 	}
 	if (!err) {
-		c->foreign = calloc(c->n_sites + 1, sizeof(*c->foreign));
+		c->foreign = calloc(c->modules.n_sites + 1, sizeof(*c->foreign));
 		err = c->foreign ? 0 : -ENOMEM;
 	}
 	if (!err) {
@@ -205,13 +133,7 @@ void carrier_free(struct carrier *c)
 	if (c->settings.objects_fd >= 0)
 		close(c->settings.objects_fd);
 	free(c->folder);
-	for (uint32_t m = 0; m < c->n_modules; m++) {
-		patch_placing_deinit(&c->modules[m].placing);
-		patch_heights_deinit(&c->modules[m].heights);
-		bindings_deinit(&c->modules[m].bound);
-		free(c->modules[m].text);
-	}
-	free(c->returns);
+	patch_modules_deinit(&c->modules);
 	free(c->foreign);
 	free(c);
 }
@@ -281,12 +203,12 @@ static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_
 	if (c->n_areas == AREAS_MAX)
 		return -ENOSPC;
 	settings.known = is_known(c, t->pid);
-	int err = area_new(t, runs, c->modules, c->n_modules, c->n_sites, &settings, &a, stopped_ns,
-			   &c->why);
+	int err = area_new(t, runs, c->modules.at, c->modules.n, c->modules.n_sites, &settings, &a,
+			   stopped_ns, &c->why);
 	if (err)
 		return err;
 	c->areas[c->n_areas++] = a;
-	area_image(a, c->modules, &image);
+	area_image(a, c->modules.at, &image);
 	a->number = c->n_areas;
 	c->why = "what it writes cannot be read";
 	int number = lanes_add(c->lanes, a->chunks_fd, &c->settings.shared, &image);
@@ -308,13 +230,13 @@ static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_
 /* Which sites are to be patched in @a. */
 static bool *patched_of(const struct carrier *c, const struct area *a)
 {
-	bool *patched = calloc(c->n_sites + 1, sizeof(*patched));
+	bool *patched = calloc(c->modules.n_sites + 1, sizeof(*patched));
 
 	for (uint32_t m = 0; patched && m < a->n_regions; m++) {
 		const struct area_region *r = &a->regions[m];
 
-		for (uint32_t i = 0; r->entries && i < c->modules[m].placing.n; i++)
-			patched[c->modules[m].first_site + i] = r->entries[i] != NULL;
+		for (uint32_t i = 0; r->entries && i < c->modules.at[m].placing.n; i++)
+			patched[c->modules.at[m].first_site + i] = r->entries[i] != NULL;
 	}
 	return patched;
 }
@@ -332,9 +254,9 @@ static int place(struct carrier *c, const struct tracee *t, const struct area *a
 		return 0;
 	c->later = false;
 	if (patched) {
-		late_writable(t, a, c->modules, true);
+		late_writable(t, a, c->modules.at, true);
 		err = probes_place(c->probes, c->options, patched, true, diag);
-		int left = late_writable(t, a, c->modules, false);
+		int left = late_writable(t, a, c->modules.at, false);
 		if (!err && left && left != -ESRCH)
 			err = pugmark_diag_set(diag, left, NULL, PUGMARK_NO_OFFSET,
 					       "process %d: its code stays writable: %s", t->pid,
@@ -385,7 +307,7 @@ static int patch(struct carrier *c, const struct tracee *t, int *placed, struct 
 
 static int look_at(struct carrier *c, pid_t pid, struct pugmark_diag *diag)
 {
-	int err = foreign_find(pid, c->modules, c->n_modules, c->foreign);
+	int err = foreign_find(pid, c->modules.at, c->modules.n, c->foreign);
 
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory") : 0;
 }
@@ -500,7 +422,7 @@ char *carrier_attach(struct carrier *c, pid_t pid)
 		     "there, %u since somebody else has a breakpoint there; its %u threads were "
 		     "stopped twice: for %.1f ms, in which it was given "
 		     "memory, and for %.1f ms, in which it was patched",
-		     pid, done.patched, c->n_sites, done.left - c->n_left, c->n_left,
+		     pid, done.patched, c->modules.n_sites, done.left - c->n_left, c->n_left,
 		     done.n_threads, given_ns / 1e6, done.stopped_ns / 1e6) < 0)
 		return NULL;
 	return words;
@@ -588,9 +510,9 @@ char *carrier_words(const struct carrier *c)
 	uint32_t n_places[N_PATCH_REASONS] = {0};
 	char *words = NULL;
 
-	for (uint32_t m = 0; m < c->n_modules; m++)
+	for (uint32_t m = 0; m < c->modules.n; m++)
 		for (int i = 0; i < N_PATCH_REASONS; i++)
-			n_places[i] += c->modules[m].placing.n_by_reason[i];
+			n_places[i] += c->modules.at[m].placing.n_by_reason[i];
 	if (c->why)
 		return asprintf(&words,
 				"process %d was not patched, so its events came by probes: "
@@ -602,7 +524,7 @@ char *carrier_words(const struct carrier *c)
 	if (asprintf(&words,
 		     "%u of %u witnesses patched (no room at %u, read by probes %u, in code "
 		     "that is not known %u, somebody else has a breakpoint at %u)",
-		     c->n_patched, c->n_sites, n_places[PATCH_SHORT], n_places[PATCH_READS],
+		     c->n_patched, c->modules.n_sites, n_places[PATCH_SHORT], n_places[PATCH_READS],
 		     n_places[PATCH_UNKNOWN], c->n_left) < 0)
 		return NULL;
 	return words;
