@@ -31,8 +31,8 @@ static int by_inode(const void *a, const void *b)
 	return x->st_ino < y->st_ino ? -1 : x->st_ino > y->st_ino;
 }
 
-/* Each file once, in an order that is the same for all recorders: of two that wait for one another
- * neither would go on. */
+/* Each file once, by inode. All recorders lock files in this order, so that no two of them wait for
+ * one another. */
 static uint32_t find_files(const struct recorder_options *o, struct traced_file files[FILES])
 {
 	uint32_t n = 0, n_each = 0;
@@ -49,7 +49,8 @@ static uint32_t find_files(const struct recorder_options *o, struct traced_file 
 	return n_each;
 }
 
-/* Whether the lock was taken before @end_ns, or cannot be taken at all. */
+/* False: another process still holds the lock at @end_ns. True: it is ours, or the file has none.
+ */
 static bool lock(int fd, uint64_t end_ns)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
@@ -89,8 +90,8 @@ int file_turns_wait(struct file_turns *turns, const struct recorder_options *opt
 	return 0;
 }
 
-/* In an instruction that is patched a probe's byte would be followed by what is left of the patch,
- * and be taken away with the old first byte: the process would execute what nobody wrote. */
+/* The kernel takes a probe away by writing the first byte that the file has there. In a patched
+ * process that byte would stand before the rest of the patch's jump, and be executed with it. */
 static int refuse_patched(const struct recorder_options *options, struct pugmark_diag *diag)
 {
 	struct traced_file files[FILES];

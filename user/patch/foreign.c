@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* foreign.c: see foreign.h. Elsewhere in a patch a breakpoint is found as it is written: what
- * differs from the file is not patched (text/patches.c). */
+/* foreign.c: see foreign.h. The first byte of each witness is looked at here. A breakpoint at a
+ * later byte of a patch is found when the patch is written: an instruction whose bytes are not
+ * those of the file is not patched (text/patches.c). */
 #include "user/patch/foreign.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 enum { PAGE = 4096, BREAKPOINT = 0xcc };
 
-/* Behind the end of the file there may be nothing. */
+/* Page by page; a page that cannot be read, as the file ends before it, is zeroes. */
 static void read_pages(const struct tracee *t, uint64_t addr, uint8_t *to, uint64_t bytes)
 {
 	for (uint64_t i = 0; i < bytes; i += PAGE)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* awake.h: when the other threads of a run's process were awake, and when its own pieces were
- * executed: what lies between two of its records. Moments are of the order over all tasks. */
+ * executed. A piece is the instructions between two records of the run. Moments are numbers of the
+ * order that records have over all tasks. */
 #ifndef OFFLINE_REPLAY_THREADS_AWAKE_H
 #define OFFLINE_REPLAY_THREADS_AWAKE_H
 
@@ -17,8 +18,8 @@ struct neighbours {
 
 /* Whether a neighbour is awake anywhere between two moments. */
 bool value_neighbours_awake(const struct neighbours *n, uint64_t from, uint64_t to);
-/* The moment of the record before @i, and up to when the instructions before record @i are
- * executed. */
+/* When the piece before record @i begins: at record @i - 1 (0: the task's start); and when it ends:
+ * at record @i, or where that is a system call or a lost processor, when that began. */
 uint64_t value_run_piece_begins(const struct value_run *run, uint64_t i);
 uint64_t value_run_piece_ends(const struct value_run *run, uint64_t i);
 /* Whether a neighbour was awake while the run executed something from record @first on. */

@@ -253,8 +253,9 @@ static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 	return VALUE_REPLAY_LIMIT;
 }
 
-/* What happened between two records of the run is told by what each of them has done, or is not
- * known. */
+/* Brings the run from moment @from to @now, between two of its records. Neighbours that are
+ * executed together with it (threads.c) are executed up to @now. Where others were awake, all
+ * memory is assumed, and what they have mapped is mapped. */
 static int meet(struct value_run *run, uint64_t first, uint64_t from, uint64_t now)
 {
 	bool met = value_neighbours_awake(run->neighbours, from, now);
@@ -263,7 +264,7 @@ static int meet(struct value_run *run, uint64_t first, uint64_t from, uint64_t n
 	bool together = value_threads_together(run);
 	if (stop != VALUE_REPLAY_LIMIT || !met || (together && now <= run->threads->crowded))
 		return stop;
-	/* What others did while this one slept they have executed. */
+	/* What neighbours did while this task slept was executed by value_threads_until(). */
 	if (!together || value_run_was_crowded(run, first))
 		value_memory_assume_all(&run->memory);
 	if (together)
@@ -275,7 +276,7 @@ static int meet(struct value_run *run, uint64_t first, uint64_t from, uint64_t n
 int value_run_neighbours(struct value_run *run)
 {
 	struct neighbours *n = run->neighbours;
-	/* The one that leads sees to what those do that it leads. */
+	/* A run that another one leads (threads.c) is brought up to date by that one. */
 	if (!n || run->led || run->looked == run->next)
 		return VALUE_REPLAY_LIMIT;
 	uint64_t before = run->next ? run->next - 1 : 0;

@@ -15,11 +15,11 @@ bool value_neighbours_lost(const struct value_replay *replay, int32_t pid);
 /* Those of @task, NULL if there are none. */
 int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out);
 void value_neighbours_free(struct neighbours *n);
-/* What they do between two records of the run: nothing if it was asked for them before. An
- * enum value_replay_stop. */
+/* Takes into the run's memory what its neighbours did before the run's next record. Called again
+ * before the same record it does nothing. Returns an enum value_replay_stop. */
 int value_run_neighbours(struct value_run *run);
-/* Whether others, who are not executed here together with it, were awake from the record before @c,
- * the last one taken, until @c ended. */
+/* @c: the record that was taken last. Whether neighbours were awake between the record before it
+ * and the end of @c; those that are executed together with the run (threads.c) do not count. */
 bool value_run_met_until(const struct value_run *run, const struct capture *c);
 
 #endif
