@@ -317,6 +317,44 @@ run 1 wet -o again.wet two.rec
 claim 'of a run whose second file is there already the first is not left' is "$(echo again.wet.*)" "again.wet.$(tail -n 1 tasks)"
 run 1 wet -o "$(printf './%.0s' $(seq 2045))long" two.rec
 claim 'a name that has no room for the number of a task is refused' is "$(grep -c 'File name too long' err) $(ls long* 2>/dev/null)" '1 '
+# Of what is not exact it is said how much there is, in the tables and with each answer.
+cat >unset.c <<'C'
+#include <stdio.h>
+volatile int got;
+__attribute__((noinline)) void look(int *p)
+{
+	__asm__ volatile(".globl unset_read\nunset_read: movl (%0), %%eax\nmovl %%eax, %1" : : "r"(p), "m"(got) : "eax");
+}
+int main(void)
+{
+	int never[64];
+	printf("%d\n", 1);
+	for (int i = 0; i < 64; i++)
+		look(never + i);
+	return 0;
+}
+C
+${CC:-cc} -O1 -w -o unset unset.c
+"$PUGMARK" record -q --level values -o unset.rec -- ./unset >printed 2>err
+"$PUGMARK" values unset.rec --format json >whole
+for how in stored executed; do
+	run 0 wet --streams $how -o unset.$how unset.rec --format json
+	claim "as many are not exact as the replay says ($how)" python3 -c 'import json
+w, v = json.load(open("out")), json.load(open("whole"))["tasks"][0]
+assert w["inexact"] == v["instructions"] - v["exact"] > 0, (w, v)'
+	run 0 wet unset.$how --format json
+	claim "the file says so ($how)" python3 -c 'import json
+w, v = json.load(open("out")), json.load(open("whole"))["tasks"][0]
+assert w["inexact"] == v["instructions"] - v["exact"], (w, v)'
+	run 0 wet unset.$how --values "0x$(nm unset | awk '$3 == "unset_read" { print $1 }')"
+	claim "so does an answer ($how)" grep -q 'statements are not wholly exact' err
+	run 0 wet unset.$how --blocks --times 99999999:100000000
+	claim "times that there are not are said to be none ($how)" grep -q 'its timestamps are 1 to [0-9]*$' err
+done
+run 0 wet unset.rec --window 99999999:100000000
+claim 'a window in which nothing was executed is said to be one' \
+	is "$(grep -c 'nothing was executed in that window' err) $(grep -c wrongly out)" '1 0'
+run 2 wet unset.stored --blocks --values 0x1
 run 1 wet --task 99 two.rec
 claim 'a task that is not there is said' grep -q 'no task 99 has values' err
 run 2 wet --task x two.rec

@@ -35,6 +35,7 @@ struct wet_options {
 	struct wet_asked asked;
 	uint32_t task; /* 0: all */
 	bool window, stats, json, control, machine, streams, limit, times;
+	bool questions; /* more than one */
 };
 
 static void help(void)
@@ -143,6 +144,14 @@ struct making {
 /* Not an error: another way is to be taken. */
 enum { CANNOT_EXECUTE = 1 };
 
+/* How many of the instructions so far are not wholly exact. */
+static uint64_t inexact_so_far(struct value_run *run)
+{
+	uint64_t assumed, unknown;
+	value_machine_inexact(value_run_machine(run), &assumed, &unknown);
+	return assumed + unknown + value_run_supposed(run);
+}
+
 /* To the end of the window, block by block; paths are the same whether anybody notes or not. Ends
  * early where it turns out that it cannot be executed again. */
 static enum value_replay_stop forward(const struct making *m, struct dep_build *build)
@@ -150,6 +159,7 @@ static enum value_replay_stop forward(const struct making *m, struct dep_build *
 	const struct wet_options *o = m->o;
 	enum value_replay_stop stop =
 		o->from ? dep_build_forward(build, o->from) : VALUE_REPLAY_LIMIT;
+	const uint64_t before = inexact_so_far(m->run);
 	if (m->noting)
 		value_run_steps(m->run, noting_step, m->noting);
 	while (stop == VALUE_REPLAY_LIMIT && value_run_count(m->run) < o->to) {
@@ -162,6 +172,7 @@ static enum value_replay_stop forward(const struct making *m, struct dep_build *
 		stop = dep_build_forward(build, until < o->to ? until : o->to);
 	}
 	wet_graph_cut(m->graph);
+	wet_graph_inexact(m->graph, inexact_so_far(m->run) - before);
 	value_run_steps(m->run, NULL, NULL);
 	return !m->noting || noting_block(m->noting, false) ? stop : VALUE_REPLAY_NO_MEMORY;
 }
@@ -297,6 +308,9 @@ static int make_task(struct making *m, bool several, struct pugmark_diag *diag)
 		err = wet_output_end(&out, make(m, diag), diag);
 	if (err)
 		return err;
+	if (o->window && !m->made->totals.statements)
+		fprintf(stderr, "pugmark: task %u: nothing was executed in that window\n",
+			m->made->task);
 	if (several && !o->json)
 		printf("Task %u%s%s\n\n", m->made->task, m->output ? ": " : "",
 		       m->output ? m->output : "");
@@ -377,6 +391,21 @@ static bool read_range(const char *text, uint64_t *from, uint64_t *to)
 	       number_is(end + 1, UINT64_MAX, to) && *to >= *from;
 }
 
+/* What the answer does not say: that values may not be exact, or that no time is among those that
+ * are asked for. */
+static void tell_what_is_asked(const struct wet_options *o, const struct wet_file *file)
+{
+	const struct wet_totals *t = &file->totals;
+	if (o->asked.from > t->paths)
+		fprintf(stderr, "pugmark: %s: its timestamps are 1 to %" PRIu64 "\n", o->dir,
+			t->paths);
+	if (o->question != ASK_BLOCKS && t->inexact)
+		fprintf(stderr,
+			"pugmark: %s: %" PRIu64 " of its %" PRIu64 " statements are not wholly "
+			"exact, and nothing says which (pugmark values of the recording does)\n",
+			o->dir, t->inexact, t->statements);
+}
+
 static int ask(struct wet_options *o, struct pugmark_diag *diag)
 {
 	struct wet_file *file;
@@ -398,6 +427,8 @@ static int ask(struct wet_options *o, struct pugmark_diag *diag)
 		err = wet_show_values(file, &o->asked, diag);
 	else
 		err = wet_show_depends(file, &o->asked, diag);
+	if (!err && o->question != ASK_SIZES)
+		tell_what_is_asked(o, file);
 	bool partial = file->partial;
 	wet_file_close(file);
 	return err ? err : partial;
@@ -439,10 +470,12 @@ static int take_option(struct wet_options *o, int opt)
 		o->stats = true;
 		return 0;
 	case 'b':
+		o->questions |= o->question != ASK_SIZES;
 		o->question = ASK_BLOCKS;
 		return 0;
 	case 'v':
 	case 'd':
+		o->questions |= o->question != ASK_SIZES;
 		o->question = opt == 'v' ? ASK_VALUES : ASK_DEPENDS;
 		if (!number_begins(optarg, UINT64_MAX, &end, &o->asked.addr) || *end)
 			return command_usage("wet", "--%s: '%s' is no address",
@@ -508,6 +541,8 @@ static int check_together(const struct wet_options *o, bool folder)
 				     o->dir);
 	if (o->asked.backward && o->question != ASK_BLOCKS && o->question != ASK_VALUES)
 		return command_usage("wet", "--backward goes with --blocks and --values");
+	if (o->questions)
+		return command_usage("wet", "one of --blocks, --values and --depends, and once");
 	if (o->stats && o->question != ASK_SIZES)
 		return command_usage("wet", "--stats goes with no other question");
 	return 0;

@@ -83,6 +83,11 @@ void wet_tables_text(const struct wet_made *m)
 		       megabytes(s->again[AGAIN_CODE]), megabytes(s->again[AGAIN_BLOCK]),
 		       megabytes(s->again[AGAIN_EXECUTIONS]),
 		       megabytes(s->again[AGAIN_UNFORESEEN]));
+	if (t->inexact)
+		printf("of the statements %" PRIu64
+		       " are not wholly exact (assumed, or not known), which is not marked in "
+		       "what is asked of it\n",
+		       t->inexact);
 	if (m->partial)
 		puts("the values of the recording end in a gap");
 	if (m->read)
@@ -94,6 +99,8 @@ void wet_tables_text(const struct wet_made *m)
 	       "a "
 	       "block %.1f ns\n",
 	       m->built_s, m->compressed_s, s->step_ns[0], s->step_ns[1]);
+	if (!t->paths)
+		return;
 	double blocks = ratio(t->blocks, t->paths) * (double)s->walked;
 	printf("control flow walked both ways%s, %" PRIu64
 	       " executions: %.1f and %.1f million blocks a second\n",
@@ -116,8 +123,9 @@ void wet_tables_json(const struct wet_made *m)
 		printf("\"task\":%u,", m->task);
 	printf("\"statements\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"executions\":%" PRIu64
 	       ",\"nodes\":%u,\"values\":%" PRIu64 ",\"dependences\":%" PRIu64
-	       ",\"control_dependences\":%" PRIu64,
-	       t->statements, t->blocks, t->paths, m->nodes, t->values, t->dependences, t->decided);
+	       ",\"control_dependences\":%" PRIu64 ",\"inexact\":%" PRIu64,
+	       t->statements, t->blocks, t->paths, m->nodes, t->values, t->dependences, t->decided,
+	       t->inexact);
 	print_size("timestamps", &m->sizes.times);
 	print_size("value_labels", &m->sizes.values);
 	print_size("edge_labels", &m->sizes.edges);

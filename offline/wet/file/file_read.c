@@ -77,7 +77,9 @@ static void read_totals(struct reading *r)
 				    &t->values,	    &t->dependences, &t->decided};
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
 		*totals[i] = number(r, UINT64_MAX);
-	r->f->partial = number(r, 1);
+	uint64_t inexact = number(r, UINT64_MAX);
+	r->f->partial = inexact & 1;
+	t->inexact = inexact >> 1;
 	r->executed = number(r, 1);
 	r->f->first = (uint32_t)number(r, UINT32_MAX) - 1;
 	read_size(r, &s->times);

@@ -193,9 +193,18 @@ static void put_index(struct writing *w, const struct wet_graph *graph, const st
 	const struct wet_stmt *stmts = wet_graph_stmts(graph, &n_stmts);
 	const struct wet_edges *edges = wet_graph_edges(graph);
 	wet_graph_totals(graph, &t);
-	const uint64_t totals[] = {t.statements, t.blocks,	t.paths,
-				   t.values,	 t.dependences, t.decided,
-				   partial,	 noted != NULL, (uint32_t)(first + 1)};
+	/* Whether it is partial is the lowest bit of how many statements are not wholly exact. */
+	const uint64_t totals[] = {
+		t.statements,
+		t.blocks,
+		t.paths,
+		t.values,
+		t.dependences,
+		t.decided,
+		t.inexact << 1 | partial,
+		noted != NULL,
+		(uint32_t)(first + 1),
+	};
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
 		bytes_put_varint(to, totals[i]);
 	put_sizes(to, sizes);

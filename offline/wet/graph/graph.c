@@ -429,6 +429,11 @@ const struct wet_edges *wet_graph_edges(const struct wet_graph *g)
 	return &g->edges;
 }
 
+void wet_graph_inexact(struct wet_graph *g, uint64_t n)
+{
+	g->totals.inexact = n;
+}
+
 void wet_graph_totals(const struct wet_graph *g, struct wet_totals *out)
 {
 	*out = g->totals;

@@ -85,8 +85,11 @@ const struct unforeseen_block *wet_graph_unforeseen(const struct wet_graph *grap
 struct wet_totals {
 	uint64_t statements, blocks, paths, values, dependences;
 	uint64_t decided; /* dependences on who decided: of these */
+	uint64_t inexact; /* statements that are not wholly exact: nothing says which */
 };
 void wet_graph_totals(const struct wet_graph *graph, struct wet_totals *out);
+/* So many are not wholly exact, as whoever executes them has counted. */
+void wet_graph_inexact(struct wet_graph *graph, uint64_t n);
 /* The node of timestamp 1. */
 uint32_t wet_graph_first(const struct wet_graph *graph);
 
