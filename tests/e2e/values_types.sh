@@ -325,6 +325,10 @@ namespace a { namespace b {
 struct Base { int base = 3; };
 struct S : Base { int v; NI int method(int q) { v += q; return v; } };
 struct Own { int v; Own(int n) : v(n) {} Own(const Own &o) : v(o.v) {} ~Own() {} };
+struct View { int at; long n; View(int a, long b) : at(a), n(b) {} View(const View &) = default; View &operator=(const View &) = default; };
+struct Holder { View v; Holder(View o) : v(o) {} Holder(const Holder &) = default; };
+struct Owns { Own o[1]; Owns(int n) : o{Own(n)} {} Owns(const Owns &) = default; };
+NI long defaulted(View v, int k, Holder h, Owns o, int last) { return v.n + k + h.v.n + o.o[0].v + last; }
 NI int f(int x, S &s) { return x + s.v; }
 NI int by_value(Own o, int n) { return o.v + n; }
 NI Own make(int n) { return Own(n); }
@@ -348,6 +352,8 @@ int main()
 		printf("a::b::Box<long>::get(add=%d) = %ld\n", i, box.get(i));
 		printf("(anonymous namespace)::hidden(x=%d) = %d\n", i, hidden(i));
 		printf("a::b::by_value(o={v = %d}, n=%d) = %d\n", 7 + i, i, a::b::by_value(a::b::Own(7 + i), i));
+		printf("a::b::defaulted(v={at = %d, n = 5}, k=7, h={v = {at = 1, n = %d}}, o={o = {{v = %d}}}, last=9) = %ld\n", i, i, 3 + i,
+		       a::b::defaulted(a::b::View(i, 5), 7, a::b::Holder(a::b::View(1, i)), a::b::Owns(3 + i), 9));
 		printf("a::b::make(n=%d) = {v = %d}\n", i, a::b::make(i).v);
 	}
 	return a::shared != 7 || a::b::shared != -7;
@@ -374,6 +380,7 @@ Box::get|a::b::Box<long>::get
 Box<long>::get|a::b::Box<long>::get
 hidden|(anonymous namespace)::hidden
 by_value|a::b::by_value
+defaulted|a::b::defaulted
 make|a::b::make
 L
 		"$PUGMARK" values names.rec f | sed -E 's/^1 [0-9]* //; s/@0x[0-9a-f]+: //' >got

@@ -165,7 +165,25 @@ static uint8_t how_function_passes(Dwarf_Die *function, Dwarf_Die *class)
 		strlen(name) >= len && !strncmp(name, own, len) && (!name[len] || name[len] == '<');
 	if (name[0] != '~' && !(constructor && copies(function, class)))
 		return ABI_NO_CLASS;
+	/* By "= default" in the class it does what those of the members and bases do. */
+	if (number_of(function, DW_AT_defaulted, 0) == DW_DEFAULTED_in_class &&
+	    !dwarf_hasattr(function, DW_AT_deleted))
+		return ABI_NO_CLASS;
 	return is_user_provided(function) ? ABI_BY_REFERENCE : ABI_NOT_KNOWN;
+}
+
+/* The type of @die; of an array that of its elements. */
+static bool element_of(Dwarf_Die *die, Dwarf_Die *out)
+{
+	bool found = type_of(die, out);
+
+	for (int depth = 0; found && dwarf_tag(out) == DW_TAG_array_type && depth < DEPTH;
+	     depth++) {
+		Dwarf_Die array = *out;
+
+		found = type_of(&array, out);
+	}
+	return found;
 }
 
 /* A class of C++ that cannot be copied byte by byte is passed by its address. clang says which it
@@ -194,7 +212,7 @@ static uint8_t how_class_passes(Dwarf_Die *type, struct abi_classes *c, int dept
 			one = ABI_BY_REFERENCE;
 		else if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
 			 !dwarf_hasattr(&child, DW_AT_external) &&
-			 !dwarf_hasattr(&child, DW_AT_declaration) && type_of(&child, &of) &&
+			 !dwarf_hasattr(&child, DW_AT_declaration) && element_of(&child, &of) &&
 			 (dwarf_tag(&of) == DW_TAG_class_type ||
 			  dwarf_tag(&of) == DW_TAG_structure_type))
 			one = how_class_passes(&of, c, depth + 1);
