@@ -65,6 +65,35 @@ matches_are_told() {
 claim 'a program that matches texts is recorded' recorded ./matches
 claim 'what it has computed is exact' is_exact
 claim 'each match is told as it was printed, without a mark' matches_are_told
+# A text in a buffer that nobody has set behind it is compared in vectors, up to where it ends.
+cat >short.c <<'C'
+#include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
+static __attribute__((noinline)) void fill(char *text)
+{
+	text[read(0, text, 6)] = 0;
+}
+__attribute__((noinline)) int compared(const char *a, const char *b, int n)
+{
+	return n ? strncasecmp(a, b, n) : strcasecmp(a, b);
+}
+int main(void)
+{
+	char one[600], other[600];
+	for (int i = 0; i < 40; i++) {
+		fill(one + 11 * i), fill(other + 13 * i);
+		printf("%d\n", compared(one + 11 * i, other + 13 * i, i % 3 ? 0 : i));
+	}
+	return 0;
+}
+C
+"${CC:-cc}" -O1 -fno-builtin -o short short.c || exit 1
+for i in $(seq 40); do printf 'Word%02dwoRd%02d' $((i % 7)) $((i % 5)); done >words
+rm -rf rec
+"$PUGMARK" record -q --level values -o rec -- ./short <words >printed 2>err
+claim 'what strcasecmp() has found at the end of a text is exact, and so is what follows' \
+	grep -qE '^task 1: ([0-9]+) instructions, \1 wholly exact' <("$PUGMARK" values rec)
 cp "$(command -v sed)" "$(command -v find)" "$(command -v expr)" .
 claim 'a sed that replaces is recorded' recorded ./sed -e 's/\([a-z]*\) \([A-Z]\)/\2 \1/g;s/[0-9]\+/N/' lines
 claim 'what it has computed is exact' is_exact
