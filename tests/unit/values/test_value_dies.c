@@ -274,7 +274,7 @@ static int print_result(void *ctx, Dwarf_Die *die)
 	const struct value_bytes zeros = {.place = VALUE_IN_REGISTER, .len = VALUE_BYTES};
 
 	if (dwarf_tag(die) == DW_TAG_subprogram)
-		assert_int_equal(value_type_print(ctx, die, &zeros, NULL, VALUE_AS_TEXT),
+		assert_int_equal(value_type_print(ctx, die, &zeros, NULL, NULL, VALUE_AS_TEXT),
 				 VALUE_UNKNOWN);
 	return 0;
 }

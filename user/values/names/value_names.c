@@ -276,6 +276,16 @@ uint32_t value_names_modules(const struct value_names *v)
 	return v->n;
 }
 
+/* Of the function that begins at @addr. */
+static const char *entry_name(void *ctx, uint64_t addr)
+{
+	const struct value_names *v = ctx;
+	uint32_t module;
+	uint64_t elf;
+
+	return value_names_is_entry(v, addr) ? value_names_at(v, addr, &module, &elf) : NULL;
+}
+
 struct value_vars *value_names_vars(struct value_names *v, uint32_t m)
 {
 	if (m >= v->n)
@@ -285,6 +295,8 @@ struct value_vars *value_names_vars(struct value_names *v, uint32_t m)
 
 		v->vars[m] = path ? value_vars_open(path) : NULL;
 		v->asked[m] = true;
+		if (v->vars[m])
+			value_vars_symbols(v->vars[m], (struct value_symbols){entry_name, v});
 	}
 	return v->vars[m];
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 void value_typed_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value, uint8_t quality,
-		       struct value_memory *memory)
+		       struct value_memory *memory, const struct value_symbols *symbols)
 {
 	static const char *const words[] = {"exact", "assumed", "unknown", "nowhere"};
 	char *name = NULL;
@@ -24,7 +24,7 @@ void value_typed_print(FILE *out, Dwarf_Die *die, const struct value_bytes *valu
 	free(name);
 	fputs(",\"value\":", out);
 	if (value)
-		quality = value_type_print(out, die, value, memory, VALUE_AS_JSON);
+		quality = value_type_print(out, die, value, memory, symbols, VALUE_AS_JSON);
 	else
 		fputs(quality == VALUE_NOWHERE ? "\"<optimized out>\"" : "\"?\"", out);
 	fprintf(out, ",\"exactness\":\"%s\"", words[quality]);

@@ -9,6 +9,6 @@
  * @value NULL: there is none, and @quality says why (VALUE_UNKNOWN, VALUE_NOWHERE). The exactness
  * is that of the worst part: "exact", "assumed", "unknown", or "nowhere" (optimized out). */
 void value_typed_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value, uint8_t quality,
-		       struct value_memory *memory);
+		       struct value_memory *memory, const struct value_symbols *symbols);
 
 #endif

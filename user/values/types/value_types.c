@@ -28,6 +28,7 @@ enum {
 struct printer {
 	FILE *out;
 	struct value_memory *memory;
+	const struct value_symbols *symbols; /* NULL: none */
 	enum value_form form;
 	int depth;
 	uint8_t worst; /* quality of what was printed */
@@ -446,6 +447,25 @@ static void print_text(struct printer *p, Dwarf_Die *type, const struct value_by
 	note_bytes(p, v, off, size < ELEMENTS_TEXT ? size : ELEMENTS_TEXT);
 }
 
+/* Behind a pointer to a function: what that is called. */
+static void print_function(struct printer *p, FILE *out, Dwarf_Die *type,
+			   const struct value_bytes *v, uint64_t off)
+{
+	uint64_t addr;
+	Dwarf_Die of;
+
+	if (!p->symbols || dwarf_tag(type) != DW_TAG_pointer_type || !value_plain_type(type, &of) ||
+	    dwarf_tag(&of) != DW_TAG_subroutine_type ||
+	    value_bytes_read(v, p->memory, off, &addr, sizeof(addr)) >= VALUE_UNKNOWN)
+		return;
+	const char *name = p->symbols->name(p->symbols->ctx, addr);
+	if (!name)
+		return;
+	fputs(" <", out);
+	printable_print(out, name, PRINT_TEXT);
+	fputc('>', out);
+}
+
 static void print_type(struct printer *p, Dwarf_Die *type, const struct value_bytes *v,
 		       uint64_t off, struct value_bits bits)
 {
@@ -482,14 +502,17 @@ static void print_type(struct printer *p, Dwarf_Die *type, const struct value_by
 		out = leaf_begin(&l, p);
 		note_quality(p, out ? value_scalar_print(out, type, v, off, bits, p->memory)
 				    : VALUE_UNKNOWN);
+		if (out)
+			print_function(p, out, type, v, off);
 		leaf_end(&l);
 	}
 }
 
 uint8_t value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *value,
-			 struct value_memory *memory, enum value_form form)
+			 struct value_memory *memory, const struct value_symbols *symbols,
+			 enum value_form form)
 {
-	struct printer p = {out, memory, form, 0, VALUE_EXACT, 0};
+	struct printer p = {out, memory, symbols, form, 0, VALUE_EXACT, 0};
 	Dwarf_Die type;
 
 	if (value_plain_type(die, &type))
@@ -502,7 +525,7 @@ uint8_t value_type_print(FILE *out, Dwarf_Die *die, const struct value_bytes *va
 void value_part_print(FILE *out, const struct value_part *part, struct value_memory *memory,
 		      enum value_form form)
 {
-	struct printer p = {out, memory, form, 0, VALUE_EXACT, 0};
+	struct printer p = {out, memory, NULL, form, 0, VALUE_EXACT, 0};
 	Dwarf_Die type = part->type;
 
 	print_type(&p, &type, &part->value, part->off, part->bits);

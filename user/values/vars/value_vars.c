@@ -21,17 +21,29 @@
 struct value_vars {
 	Dwfl *dwfl;
 	struct value_scopes scopes;
+	struct value_symbols symbols; /* without a function: none */
 };
 
 /* One instruction, in a state of a replay. */
 struct place_ctx {
 	struct value_context c;
+	const struct value_symbols *symbols;
 	struct value_registers registers;
 	Dwarf_Die scope[VALUE_SCOPES]; /* the function first */
 	uint32_t n_scopes;
 	bool begins;	  /* the function has executed nothing yet */
 	bool in_prologue; /* what it keeps in its frame is not there yet */
 };
+
+static const struct value_symbols *symbols_of(const struct value_vars *vars)
+{
+	return vars->symbols.name ? &vars->symbols : NULL;
+}
+
+void value_vars_symbols(struct value_vars *vars, struct value_symbols symbols)
+{
+	vars->symbols = symbols;
+}
 
 struct value_vars *value_vars_open(const char *path)
 {
@@ -105,6 +117,7 @@ static void place_init(struct place_ctx *p, struct value_vars *vars, uint64_t ad
 	struct value_scopes *s = &vars->scopes;
 	Dwarf_Addr low;
 
+	p->symbols = symbols_of(vars);
 	p->registers = (struct value_registers){.m = m};
 	p->c = (struct value_context){
 		.scopes = s,
@@ -245,7 +258,8 @@ static bool print_one(void *ctx, const struct place_ctx *at, Dwarf_Die *die, con
 	fputc('=', p->out);
 	enum found found = locate(at, die, &v);
 	if (found == FOUND)
-		value_type_print(p->out, die, &v, value_machine_memory(at->c.m), VALUE_AS_TEXT);
+		value_type_print(p->out, die, &v, value_machine_memory(at->c.m), at->symbols,
+				 VALUE_AS_TEXT);
 	else
 		fputs(found == NOWHERE ? "<optimized out>" : "?", p->out);
 	return false;
@@ -262,7 +276,7 @@ static bool print_object(void *ctx, const struct place_ctx *at, Dwarf_Die *die, 
 	enum found found = locate(at, die, &v);
 	value_typed_print(p->out, die, found == FOUND ? &v : NULL,
 			  found == NOWHERE ? VALUE_NOWHERE : VALUE_UNKNOWN,
-			  value_machine_memory(at->c.m));
+			  value_machine_memory(at->c.m), at->symbols);
 	fputc('}', p->out);
 	return false;
 }
@@ -439,10 +453,11 @@ bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct
 	if (form == VALUE_AS_JSON) {
 		fputc('{', out);
 		value_typed_print(out, &function, found ? &v : NULL, VALUE_UNKNOWN,
-				  value_machine_memory(m));
+				  value_machine_memory(m), symbols_of(vars));
 		fputc('}', out);
 	} else if (found) {
-		value_type_print(out, &function, &v, value_machine_memory(m), form);
+		value_type_print(out, &function, &v, value_machine_memory(m), symbols_of(vars),
+				 form);
 	} else {
 		fputc('?', out);
 	}

@@ -17,6 +17,8 @@ struct value_vars;
 /* Of the file at @path. NULL: it has no DWARF, or memory is out. */
 struct value_vars *value_vars_open(const char *path);
 void value_vars_free(struct value_vars *vars);
+/* What functions are called that pointers lead to, from now on. */
+void value_vars_symbols(struct value_vars *vars, struct value_symbols symbols);
 /* The functions of it, and what is declared in them; valid as long as @vars is. */
 struct value_scopes *value_vars_scopes(struct value_vars *vars);
 /* Tells @fn of the ELF address of each place where the function @name was inlined, until it does
