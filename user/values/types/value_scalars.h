@@ -12,8 +12,8 @@
 /* A scalar of that plain type. Returns its quality. */
 uint8_t value_scalar_print(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
 			   struct value_bits bits, struct value_memory *memory);
-/* What the enumerator @name (NAME, TYPE::NAME or NAMESPACE::TYPE::NAME) of the enumeration @type is;
- * of a bool true and false. False: there is none. */
+/* What the enumerator @name (NAME, TYPE::NAME or NAMESPACE::TYPE::NAME) of the enumeration @type
+ * is; of a bool true and false. False: there is none. */
 bool value_enumerator(Dwarf_Die *type, const char *name, long double *out);
 /* A number of up to eight bytes, and whether it is a floating one, then in @real. Returns its
  * quality; unknown as well where the type is no such. */
