@@ -322,6 +322,51 @@ run 1 values chosen.rec take --where 'p->n == DARK'
 run 1 values chosen.rec take --where 'p->n == 3 and'
 claim 'what is no condition is said to be none' grep -q 'where wants NAME' err
 
+# --- lines ---------------------------------------------------------------------------------------
+# Line 5 begins once, behind a piece of it that has been moved before line 4; line 7 begins at an
+# instruction of line 8, and goes on behind it; of line 9 there is a piece that begins nothing.
+cat >lines.s <<'S'
+	.globl main
+	.type main, @function
+main:
+	.file 1 "lines.c"
+	.loc 1 3 0
+	xor %eax, %eax
+	.loc 1 5 0 is_stmt 0
+	nop
+	.loc 1 4 0 is_stmt 1
+	nop
+	.loc 1 5 0
+	nop
+	.loc 1 6 0
+	nop
+	.loc 1 7 0
+	.loc 1 8 0
+	nop
+	.loc 1 7 0 is_stmt 0
+	nop
+	.loc 1 9 0 is_stmt 0
+	nop
+	.loc 1 10 0 is_stmt 1
+	ret
+	.size main, .-main
+	.section .note.GNU-stack, "", @progbits
+S
+${CC:-cc} -g -o lines lines.s
+"$PUGMARK" record -q --level values -o lines.rec -- ./lines 2>err
+main=$((16#$(nm lines | awk '$3 == "main" { print $1 }')))
+while read -r line at; do
+	claim "line $line is come to where its statement begins" is \
+		"$("$PUGMARK" values lines.rec "lines.c:$line" --format json | grep -oE '"address":"[0-9a-f]+"' | tr '\n' ' ')" \
+		"\"address\":\"$(printf %x $((main + at)))\" "
+done <<'L'
+4 3
+5 4
+7 7
+8 6
+9 8
+L
+
 # --- names ----------------------------------------------------------------------------------------
 if command -v g++ >tool; then
 	cat >names.cc <<'C'

@@ -120,6 +120,35 @@ static void read_lines(struct dwarf_lines *s, Dwarf_Die *cu)
 	}
 }
 
+static void tell_statements(Dwarf_Die *cu, uint32_t line, dwarf_lines_statement_fn *fn, void *ctx)
+{
+	Dwarf_Lines *lines;
+	size_t n;
+	if (dwarf_getsrclines(cu, &lines, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Line *row = dwarf_onesrcline(lines, i);
+		Dwarf_Addr addr;
+		bool begins, over;
+		int number;
+		if (dwarf_lineno(row, &number) || number < 0 || (uint32_t)number != line ||
+		    dwarf_linebeginstatement(row, &begins) || !begins ||
+		    dwarf_lineendsequence(row, &over) || over || dwarf_lineaddr(row, &addr))
+			continue;
+		const char *file = dwarf_linesrc(row, NULL, NULL);
+		if (file)
+			fn(ctx, addr, file);
+	}
+}
+
+void dwarf_lines_statements(const struct dwarf_lines *s, uint32_t line,
+			    dwarf_lines_statement_fn *fn, void *ctx)
+{
+	Dwarf_Addr bias;
+	for (Dwarf_Die *cu = NULL; (cu = dwfl_nextcu(s->dwfl, cu, &bias));)
+		tell_statements(cu, line, fn, ctx);
+}
+
 static int by_addr(const void *a, const void *b)
 {
 	const struct source_row *x = a, *y = b;

@@ -35,6 +35,11 @@ void dwarf_lines_free(struct dwarf_lines *source);
 
 /* The row that holds @addr, or NULL. */
 const struct source_row *dwarf_lines_row_at(const struct dwarf_lines *source, uint64_t addr);
+/* Tells @fn where statements of @line begin, by the line table, with the name of their file: also
+ * where no row is of that line, as another line begins at the same instruction; in no order. */
+typedef void dwarf_lines_statement_fn(void *ctx, uint64_t addr, const char *file);
+void dwarf_lines_statements(const struct dwarf_lines *source, uint32_t line,
+			    dwarf_lines_statement_fn *fn, void *ctx);
 const char *dwarf_lines_file(const struct dwarf_lines *source, uint32_t file);
 /* Where the function at @addr is declared, and its name there; false: not known. */
 struct source_function {

@@ -5,11 +5,13 @@
 
 #include "offline/base/demangle.h"
 #include "offline/base/search.h"
+#include "offline/base/vec.h"
 #include "offline/elf/private_elf.h"
 #include "offline/plan/plan_file.h"
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
 #include "user/file/dwarf_lines.h"
+#include "user/values/names/value_lines.h"
 #include "user/values/dwarf/thread_block.h"
 
 #include <errno.h>
@@ -429,41 +431,27 @@ static int find_inlined(struct value_names *v, const char *name, uint64_t **out,
 	return err;
 }
 
-/* Whether @file, as DWARF has it, is what the user calls @name. */
-static bool is_file(const char *file, const char *name)
-{
-	size_t len = strlen(file), want = strlen(name);
-
-	return len >= want && !strcmp(file + len - want, name) &&
-	       (len == want || file[len - want - 1] == '/');
-}
-
-/* Where code of that line begins. */
+/* Where statements of that line begin, as with gdb; or else its code. */
 static int find_line(const struct value_names *v, const char *name, unsigned line, uint64_t **out,
 		     uint32_t *n)
 {
 	int err = 0;
 
 	for (uint32_t m = 0; !err && m < v->n; m++) {
+		struct value_line_places places = {0};
 		struct pugmark_diag diag;
 		struct dwarf_lines *lines;
 		const char *path = file_of(v, m);
-		const struct source_row *row;
 		uint64_t bias;
 
 		if (!path || !captures_bias(v->captures, m, &bias) ||
 		    dwarf_lines_open(path, &lines, &diag))
 			continue;
-		bool inside = false;
-		for (uint64_t at = v->modules[m].text_addr; !err && at < v->modules[m].text_end;
-		     at = row ? row->end : at + 1) {
-			row = dwarf_lines_row_at(lines, at);
-			bool is = row && row->line == line &&
-				  is_file(dwarf_lines_file(lines, row->file), name);
-			if (is && !inside)
-				err = add(out, n, bias + row->addr);
-			inside = is;
-		}
+		err = value_line_places(lines, name, line, v->modules[m].text_addr,
+					v->modules[m].text_end, &places);
+		for (size_t i = 0; !err && i < places.n; i++)
+			err = add(out, n, bias + places.at[i]);
+		VEC_FREE(&places);
 		dwarf_lines_free(lines);
 	}
 	return err;
