@@ -37,6 +37,16 @@ static bool has_lost_pages(const struct capture_segments *s)
 	return first == s->n || s->at[first].header.number >= s->n_whole;
 }
 
+/* Every recording has this file, from when it has its name. */
+static bool is_recording(const char *dir)
+{
+	char *path = NULL;
+	bool is = asprintf(&path, "%s/events", dir) < 0 || !access(path, F_OK);
+
+	free(path);
+	return is;
+}
+
 int captures_open(const char *dir, struct captures **out, struct pugmark_diag *diag)
 {
 	struct captures *c = calloc(1, sizeof(*c));
@@ -52,8 +62,11 @@ int captures_open(const char *dir, struct captures **out, struct pugmark_diag *d
 		pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "%s",
 				 errno == ENOENT ? "no such recording" : strerror(errno));
 	else if (err == -ENOENT)
-		err = pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
-				       "was recorded without values (record --level values)");
+		err = pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET, "%s",
+				       is_recording(dir)
+					       ? "was recorded without values (record "
+						 "--level values)"
+					       : "not a recording: it has no file `events`");
 	else if (err)
 		pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "its file `captures`: %s",
 				 strerror(-err));

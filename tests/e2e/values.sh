@@ -581,6 +581,8 @@ run 1 values rec weigh --task 9999
 claim 'a task that is not there is named' grep -q 'no values of a task 9999' err
 fails 1 'it has no values of a task 9999' values rec --task 9999
 fails 1 'nowhere: no such recording' values nowhere
+mkdir -p empty
+fails 1 'empty: not a recording' values empty
 fails 1 'nowhere: no such recording' why nowhere --crash
 fails 1 'it has no values of task 9999' gdb --serve --task 9999 rec
 for task in 0 -1 4294967297; do
