@@ -69,34 +69,57 @@ claim "the first one ends as it should" [ $? = 0 ]
 claim "the text is as in its file" is "$(python3 differs.py $pid works)" 0
 claim "and then it can be recorded" "$PUGMARK" record -q -p $pid --carrier probe --duration .3 -o third
 
-# Somebody else's turn, which is a lock of the file: for a moment, or for long.
+# A lock that others take of their program's file, as `flock ./works ./works` does, is no turn.
 exec 9<works
 flock 9
-timeout 100 "$PUGMARK" record -q -p $pid --carrier probe --duration .2 -o waits 9<&- >waits.out 2>&1 &
+for carrier in probe patch; do
+	claim "a file that is locked by others is recorded, --carrier $carrier" \
+		timeout 60 "$PUGMARK" record -q -p $pid --carrier $carrier --duration .2 -o locked.$carrier
+done
+exec 9<&-
+
+# Somebody else's turn, which is a lock of one byte of the file: for a moment, or for long.
+cat >holds.py <<'P'
+import fcntl, struct, sys, time
+file = open(sys.argv[1])
+fcntl.fcntl(file, 37, struct.pack("hhqqi", fcntl.F_RDLCK, 0, 1 << 62, 1, 0))  # F_OFD_SETLK
+print("held", flush=True)
+time.sleep(300)
+P
+hold() {
+	: >held
+	python3 holds.py works >held &
+	holder=$!
+	started+=("$holder")
+	await grep -q held held
+}
+hold
+claim 'and nobody else is in the way of their locks' flock -n works true
+timeout 100 "$PUGMARK" record -q -p $pid --carrier probe --duration .2 -o waits >waits.out 2>&1 &
 waits=$!
 sleep 4
 claim "who waits for a turn has begun no recording" [ ! -e waits ]
 claim "nor placed a probe" is "$(python3 differs.py $pid works)" 0
-flock -u 9
+kill $holder
 wait $waits
 claim "and records when it comes" [ $? = 0 ]
-flock 9
+hold
 never=()
 for carrier in probe patch; do
-	timeout 100 "$PUGMARK" record -q -p $pid --carrier $carrier --duration .2 -o never.$carrier 9<&- \
+	timeout 100 "$PUGMARK" record -q -p $pid --carrier $carrier --duration .2 -o never.$carrier \
 		>never.$carrier.out 2>&1 &
 	never+=("$!")
 done
-timeout 100 "$PUGMARK" record -q --carrier patch -o never.start ./works 9<&- >never.start.out 2>&1 &
+timeout 100 "$PUGMARK" record -q --carrier patch -o never.start ./works >never.start.out 2>&1 &
 never+=("$!")
 for one in "${never[@]}"; do
 	wait "$one"
 	claim "who waits for long gives up" [ $? = 1 ]
 done
 for how in probe patch start; do
-	claim "and says so ($how)" grep -q 'works: another process holds a lock on it (flock).*(try again' never.$how.out
+	claim "and says so ($how)" grep -q 'works: another recorder places probes or patches there since.*(try again' never.$how.out
 done
-exec 9<&-
+kill $holder
 
 # Probes are there when somebody comes to patch; they go before its patches, or after.
 declare -A recorder

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* file_turns.c: see file_turns.h. A turn is a lock of the file itself (flock), so it is the same by
- * whatever path, and ends with a recorder that is killed. */
+/* file_turns.c: see file_turns.h. A turn is a lock of the file itself, so it is the same by
+ * whatever path, and ends with a recorder that is killed. It is none that programs take of their
+ * own file, as by `flock ./program ./program`: a shared lock of one byte far behind the end of any
+ * file, which belongs to the open file (fcntl(2), F_OFD_SETLK). Of a file that is open for reading
+ * there are no exclusive ones. So a recorder takes it, looks whether somebody else has one as well,
+ * and if so lets go of it and tries again: of two that come at once neither or one goes on. */
 #include "user/patch/file_turns.h"
 
 #include "offline/base/clock.h"
@@ -9,12 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { FILES = 64, WAIT_S = 10, LOOK_NS = 20000000 };
+#define BYTE ((off_t)1 << 62)
 
 struct traced_file {
 	const char *path;
@@ -49,18 +53,38 @@ static uint32_t find_files(const struct recorder_options *o, struct traced_file 
 	return n_each;
 }
 
-/* False: another process still holds the lock at @end_ns. True: it is ours, or the file has none.
- */
+static int ask(int fd, int command, short type, struct flock *out)
+{
+	*out = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = BYTE, .l_len = 1};
+	return fcntl(fd, command, out) ? -errno : 0;
+}
+
+/* 1: the lock is taken; 0: somebody else has it; -errno: it cannot be taken. */
+static int try_lock(int fd)
+{
+	struct flock other;
+	int err = ask(fd, F_OFD_SETLK, F_RDLCK, &other);
+
+	if (!err)
+		err = ask(fd, F_OFD_GETLK, F_WRLCK, &other);
+	if (err || other.l_type == F_UNLCK)
+		return err ? err : 1;
+	return ask(fd, F_OFD_SETLK, F_UNLCK, &other);
+}
+
+/* False: another process still holds the lock at @end_ns. True: it is ours, or the file cannot have
+ * one. Two that wait look at other times. */
 static bool lock(int fd, uint64_t end_ns)
 {
-	while (flock(fd, LOCK_EX | LOCK_NB)) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
+	for (uint64_t at = (uint64_t)getpid();; at = at * 0x9e3779b97f4a7c15 + 1) {
+		int got = try_lock(fd);
+
+		if (got == 1 || (got && got != -EINTR && got != -EAGAIN && got != -EACCES))
 			return true;
 		if (clock_now_ns() >= end_ns)
 			return false;
-		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS / 2 + (at >> 32) % LOOK_NS}, NULL);
 	}
-	return true;
 }
 
 int file_turns_wait(struct file_turns *turns, const struct recorder_options *options,
@@ -80,12 +104,12 @@ int file_turns_wait(struct file_turns *turns, const struct recorder_options *opt
 		if (lock(fd, end_ns))
 			continue;
 		file_turns_end(turns);
-		return pugmark_diag_set(diag, -EBUSY, files[i].path, PUGMARK_NO_OFFSET,
-					"another process holds a lock on it (flock) since more "
-					"than %d s, as a recorder does while it places probes or "
-					"patches there (try again, or end the process that lslocks "
-					"names)",
-					WAIT_S);
+		return pugmark_diag_set(
+			diag, -EBUSY, files[i].path, PUGMARK_NO_OFFSET,
+			"another recorder places probes or patches there since more "
+			"than %d s (try again, or end the process that lslocks "
+			"names: OFDLCK)",
+			WAIT_S);
 	}
 	return 0;
 }
@@ -124,7 +148,8 @@ int file_turns_to_probe(struct file_turns *turns, const struct recorder_options 
 void file_turns_end(struct file_turns *turns)
 {
 	for (uint32_t i = 0; i < turns->n; i++) {
-		flock(turns->fds[i], LOCK_UN); /* a child may have a copy of it */
+		struct flock own;
+		ask(turns->fds[i], F_OFD_SETLK, F_UNLCK, &own); /* a child may have a copy of it */
 		close(turns->fds[i]);
 	}
 	turns->n = 0;
