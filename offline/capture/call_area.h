@@ -36,10 +36,10 @@
 #define CALL_NOTES 65536
 #define CALL_NOTES_FULL 49152 /* what a handler does meanwhile has room for the rest */
 #define CALL_NOTE_SHIFT 7
-/* Of each stub, where in the ring of bytes those lie that it has copied last, divided by 64, and how
- * many they are. A call that brings the same is told to have brought these, while the ring has gone
- * on by no more than CALL_LAST_FAR: they are not written over before the recorder has taken its
- * note. */
+/* Of each stub, where in the ring of bytes those lie that it has copied last, divided by 64, and
+ * how many they are. A call that brings the same is told to have brought these, while the ring has
+ * gone on by no more than CALL_LAST_FAR: they are not written over before the recorder has taken
+ * its note. */
 #define CALL_LAST_OFF 0x880000
 #define CALL_LAST_SHIFT 19
 #define CALL_LAST_FAR 0x100000

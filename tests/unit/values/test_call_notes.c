@@ -117,6 +117,22 @@ static void a_lane_with_a_note_that_stays_is_closed_half_full(void **state)
 	assert_true(CALL_NOTES / 2 < CALL_NOTES_FULL);
 }
 
+static void much_waits_where_notes_or_bytes_do(void **state)
+{
+	(void)state;
+	lane->head = CALL_NOTES / 32;
+	lane->bytes_head = CALL_BYTES / 32;
+	assert_false(call_notes_much(notes, 32));
+	lane->head++;
+	assert_true(call_notes_much(notes, 32));
+	assert_false(call_notes_much(notes, 5));
+	lane->tail = lane->head;
+	lane->bytes_head += 64;
+	assert_true(call_notes_much(notes, 32));
+	lane->bytes_head = lane->bytes_tail + CALL_BYTES / 5 + 1;
+	assert_true(call_notes_much(notes, 5));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +141,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_head_that_is_far_away_ends_the_lane, begin, end),
 		cmocka_unit_test_setup_teardown(a_lane_with_a_note_that_stays_is_closed_half_full,
 						begin, end),
+		cmocka_unit_test_setup_teardown(much_waits_where_notes_or_bytes_do, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

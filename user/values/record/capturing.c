@@ -33,6 +33,8 @@ enum {
 	POLL_MAX_NS = 8000000,
 	POLL_SHARE =
 		64, /* of the ring: while less than that comes between two looks, they move apart */
+	POLL_LANE_SHARE = 32, /* the same, of a lane */
+	HURRY_LANE_SHARE = 5,
 	FLUSH_NS = 1000000000,
 };
 
@@ -94,9 +96,6 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 /* Takes what has come. Returns how many bytes that were. */
 static size_t take(struct capturing *c)
 {
-	/* Of a lane. Whoever waits for a process has work left for as long as a short look takes it
-	 * the processor, but not for a long one. */
-	enum { NOTES_SHARE = 128 };
 	unsigned long before = ring_read(c->ring);
 
 	capture_writer_begin(c->writer, now_ns());
@@ -104,7 +103,8 @@ static size_t take(struct capturing *c)
 	c->broken |= ring_consume(c->ring) == -EBADMSG;
 	/* One that is being written keeps those behind it, which may tell of notes. */
 	bool all = (long)(ring_read(c->ring) - until) >= 0;
-	bool many = capture_writer_end(c->writer, all) > CALL_NOTES / NOTES_SHARE;
+	capture_writer_end(c->writer, all);
+	bool many = capture_writer_much_noted(c->writer, POLL_LANE_SHARE);
 	return many ? ring_size(c->ring) : ring_read(c->ring) - before;
 }
 
@@ -162,6 +162,11 @@ static void *drain_main(void *context)
 	return NULL;
 }
 
+static bool much_is_noted(const void *writer)
+{
+	return capture_writer_much_noted(writer, HURRY_LANE_SHARE);
+}
+
 int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 {
 	int err = capture_writer_open(fd, c->options->check_every, &c->writer, diag);
@@ -176,7 +181,7 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 	if (!err) {
 		capture_writer_resolve(c->writer, start_image_file_of, c->image);
 		c->priority = drain_priority_begin(c->ring, capture_programs_ring_fd(c->programs),
-						   capture_writer_much_noted, c->writer);
+						   much_is_noted, c->writer);
 		err = -pthread_create(&c->thread, NULL, drain_main, c);
 		c->runs = !err;
 	}

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* drain_priority.c: see drain_priority.h.
  *
- *   rests  ── the kernel wakes, or 1/8 of the ring waits, or it is not allowed ──>  hurries
- *   rests  <── none of these in a second's looks ─────────────────────────────────  hurries
+ *   rests  ── the kernel wakes, or it is not allowed ──>  hurries, for a second
+ *   rests  ── 1/8 of the ring waits ───────────────────>  hurries, for 1/20 of a second
+ *
+ * Whoever waits for the server that is recorded is placed where nothing runs but what rests. Of a
+ * thread that hurries it takes the place, or that of the server.
  */
 #include "user/values/record/drain_priority.h"
 
@@ -15,7 +18,8 @@
 
 enum {
 	LOOK_MS = 8,
-	CALM_LOOKS = 1000 / LOOK_MS,
+	WOKEN_LOOKS = 1000 / LOOK_MS,
+	MUCH_LOOKS = 48 / LOOK_MS,
 	MUCH_SHARE = 8, /* of the ring; what comes between two looks is far less than the rest */
 };
 
@@ -39,16 +43,18 @@ static void *watch_main(void *context)
 {
 	struct drain_priority *p = context;
 	struct epoll_event event;
-	int calm = 0;
+	int hurries = WOKEN_LOOKS; /* so many looks more */
 
 	while (!p->ends) {
-		bool woken = epoll_wait(p->epoll, &event, 1, LOOK_MS) > 0;
-
-		calm = woken || !p->allowed || is_much(p) ? 0 : calm + 1;
-		if (!calm)
+		if (epoll_wait(p->epoll, &event, 1, LOOK_MS) > 0 || !p->allowed)
+			hurries = WOKEN_LOOKS;
+		else if (is_much(p) && hurries < MUCH_LOOKS)
+			hurries = MUCH_LOOKS;
+		if (hurries)
 			idle_thread_hurry(&p->drains);
-		else if (calm == CALM_LOOKS)
+		else
 			idle_thread_may_rest(&p->drains);
+		hurries -= hurries > 0;
 	}
 	return NULL;
 }

@@ -333,18 +333,16 @@ void call_notes_look(struct call_notes *notes, uint64_t now_ns)
 	}
 }
 
-bool call_notes_much(const struct call_notes *notes)
+bool call_notes_much(const struct call_notes *notes, uint32_t share)
 {
-	enum { MUCH_SHARE = 16 };
-
 	for (uint32_t i = 0; i < CALL_LANES; i++) {
 		struct call_lane *its = lane_of(notes, i);
 
 		if (!__atomic_load_n(&notes->lanes[i].bound, __ATOMIC_RELAXED) ||
 		    __atomic_load_n(&notes->lanes[i].closed, __ATOMIC_RELAXED))
 			continue;
-		if (load(&its->head) - load(&its->tail) > CALL_NOTES / MUCH_SHARE ||
-		    load(&its->bytes_head) - load(&its->bytes_tail) > CALL_BYTES / MUCH_SHARE)
+		if (load(&its->head) - load(&its->tail) > CALL_NOTES / share ||
+		    load(&its->bytes_head) - load(&its->bytes_tail) > CALL_BYTES / share)
 			return true;
 	}
 	return false;

@@ -45,8 +45,9 @@ enum call_notes_next call_notes_next(struct call_notes *notes, uint32_t lane, ui
 				     uint64_t *clocks);
 /* Notes how far all lanes are; what was taken before is given back, and the time is told. */
 void call_notes_look(struct call_notes *notes, uint64_t now_ns);
-/* Whether much waits in a lane. Any thread may ask. */
-bool call_notes_much(const struct call_notes *notes);
+/* Whether more of a lane, or of its bytes, than one in @share waits or was taken since the last
+ * look. Any thread may ask. */
+bool call_notes_much(const struct call_notes *notes, uint32_t share);
 /* How far the lane was then. */
 uint64_t call_notes_seen(const struct call_notes *notes, uint32_t lane);
 /* The pointer of the thread whose lane it is. */

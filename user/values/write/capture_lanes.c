@@ -15,29 +15,28 @@ static void add_call(const struct capture_lanes *lanes, struct capture_tasks *al
 	capture_tasks_add(all, t, c);
 }
 
-/* What is noted in the lane before number @until. Returns how many that were. */
-static uint32_t take_lane(const struct capture_lanes *lanes, struct capture_tasks *all,
-			  uint32_t lane, uint64_t until, int told)
+/* What is noted in the lane before number @until. */
+static void take_lane(const struct capture_lanes *lanes, struct capture_tasks *all, uint32_t lane,
+		      uint64_t until, int told)
 {
 	struct capture c;
 	struct capture_range range;
 	enum call_notes_next next;
 	uint64_t clocks;
-	uint32_t number, n = 0;
+	uint32_t number;
 	pid_t pid;
 
 	if (!call_notes_task(lanes->notes, lane, &number, &pid))
-		return 0;
+		return;
 	struct capture_task *t = capture_tasks_of(all, number);
 	if (!t)
-		return 0;
+		return;
 	/* Read once: the process may write to it as often as it likes. */
 	uint64_t lost = call_notes_lost(lanes->notes, lane);
 	uint64_t owner = call_notes_owner(lanes->notes, lane);
 	if (lost)
 		capture_tasks_add_lost(all, t, lost, 0, t->last_ns);
-	for (; (next = call_notes_next(lanes->notes, lane, until, told, &c, &range, &clocks));
-	     n++) {
+	while ((next = call_notes_next(lanes->notes, lane, until, told, &c, &range, &clocks))) {
 		if (next == CALL_NOTES_RECORD) {
 			const struct clocks_noted noted = {pid, owner, clocks, t->last_order + 1,
 							   c.time_ns};
@@ -48,7 +47,6 @@ static uint32_t take_lane(const struct capture_lanes *lanes, struct capture_task
 			capture_tasks_add_lost(all, t, c.lost, 0, t->last_ns);
 		}
 	}
-	return n;
 }
 
 void capture_lanes_take_note(const struct capture_lanes *lanes, struct capture_tasks *all,
@@ -82,16 +80,10 @@ void capture_lanes_take_note(const struct capture_lanes *lanes, struct capture_t
 		capture_clocks_take_noted(all, lanes->clocks, t, &noted);
 }
 
-uint32_t capture_lanes_take(const struct capture_lanes *lanes, struct capture_tasks *all)
+void capture_lanes_take(const struct capture_lanes *lanes, struct capture_tasks *all)
 {
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; lanes->notes && lanes->patches && i < CALL_LANES; i++) {
-		uint32_t n = take_lane(lanes, all, i, call_notes_seen(lanes->notes, i), 0);
-
-		most = n > most ? n : most;
-	}
-	return most;
+	for (uint32_t i = 0; lanes->notes && lanes->patches && i < CALL_LANES; i++)
+		take_lane(lanes, all, i, call_notes_seen(lanes->notes, i), 0);
 }
 
 uint32_t capture_lanes_number(uint64_t owner)

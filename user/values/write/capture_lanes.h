@@ -23,9 +23,8 @@ struct capture_lanes {
 /* The lane that the task has from here on, and what is noted in it by now. */
 void capture_lanes_take_note(const struct capture_lanes *lanes, struct capture_tasks *all,
 			     struct capture_task *t, const struct capture_lane *l);
-/* What was noted in each lane when call_notes_look() was called last. Returns how many notes that
- * were, in one lane at most. */
-uint32_t capture_lanes_take(const struct capture_lanes *lanes, struct capture_tasks *all);
+/* What was noted in each lane when call_notes_look() was called last. */
+void capture_lanes_take(const struct capture_lanes *lanes, struct capture_tasks *all);
 /* In the order, when the call began that the thread of @task with pointer @owner is in; 0: that is
  * not known. */
 uint64_t capture_lanes_entered(const struct capture_lanes *lanes, uint64_t owner, uint32_t task);

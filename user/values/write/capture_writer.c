@@ -231,12 +231,11 @@ void capture_writer_waits(struct capture_writer *w, uint32_t task, const struct 
 	pthread_mutex_unlock(&w->lock);
 }
 
-bool capture_writer_much_noted(const void *writer)
+bool capture_writer_much_noted(const struct capture_writer *w, uint32_t share)
 {
-	const struct capture_writer *w = writer;
 	const struct call_notes *notes = __atomic_load_n(&w->lanes.notes, __ATOMIC_ACQUIRE);
 
-	return notes && call_notes_much(notes);
+	return notes && call_notes_much(notes, share);
 }
 
 void capture_writer_calls_stop(struct capture_writer *w)
@@ -262,12 +261,11 @@ void capture_writer_begin(struct capture_writer *w, uint64_t now_ns)
 		call_notes_look(w->lanes.notes, now_ns);
 }
 
-uint32_t capture_writer_end(struct capture_writer *w, bool all)
+void capture_writer_end(struct capture_writer *w, bool all)
 {
-	uint32_t most = all ? capture_lanes_take(&w->lanes, &w->all) : 0;
-
+	if (all)
+		capture_lanes_take(&w->lanes, &w->all);
 	pthread_mutex_unlock(&w->lock);
-	return most;
 }
 
 static void take_record(struct capture_writer *w, struct capture_task *t, const void *record,

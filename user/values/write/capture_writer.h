@@ -36,18 +36,17 @@ void capture_writer_bind(struct capture_writer *w, uint64_t owner, uint32_t task
 /* Its thread with these registers waits in a call that it has noted the beginning of: its END. */
 void capture_writer_waits(struct capture_writer *w, uint32_t task,
 			  const struct user_regs_struct *regs);
-/* Whether much of what it has noted waits; of a struct capture_writer, for any thread. */
-bool capture_writer_much_noted(const void *writer);
+/* Whether more of its lanes than one in @share has come lately or waits. For any thread. */
+bool capture_writer_much_noted(const struct capture_writer *w, uint32_t share);
 /* What it notes from here on is not taken. */
 void capture_writer_calls_stop(struct capture_writer *w);
 /* How many of its threads note no calls any more, as what they write to is written to by others, or
  * was never finished. */
 uint32_t capture_writer_calls_closed(struct capture_writer *w);
-/* Records of the ring `captures` are taken between these two, and what the process has noted. The
- * second returns how many notes that were, in one lane at most; @all: nothing that was in the ring
- * when this began is left there, else notes wait. */
+/* Records of the ring `captures` are taken between these two, and what the process has noted. @all:
+ * nothing that was in the ring when this began is left there, else notes wait. */
 void capture_writer_begin(struct capture_writer *w, uint64_t now_ns);
-uint32_t capture_writer_end(struct capture_writer *w, bool all);
+void capture_writer_end(struct capture_writer *w, bool all);
 /* One of them. Returns 0: errors are kept, see capture_writer_error(). */
 int capture_writer_ring(void *writer, void *record, size_t len);
 /* A record of our own: the start of @task. */

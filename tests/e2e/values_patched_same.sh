@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_patched_same.sh: with --carrier patch a stub that has brought the same bytes as the last time does not
+# write them again. What is read is known all the same: wherever one byte of them has changed, at whatever length,
+# and where a handler that comes at any instruction reads by the same stub. Bytes that are the same take no room in
+# the ring of bytes, which goes round under others.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+
+cp "$tests/value/hard/note.h" . || exit 1
+cat >same.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include "note.h"
+static int fd;
+static volatile int length = 64;
+static volatile unsigned long handled;
+static unsigned long mixed(unsigned long sum, const char *bytes, long n)
+{
+	for (long i = 0; i < n; i++)
+		sum = sum * 31 + bytes[i];
+	return sum;
+}
+static unsigned long read_at(unsigned long sum, int n, long at)
+{
+	char bytes[200];
+	return mixed(sum, bytes, pread(fd, bytes, n, at));
+}
+static void handle(int sig)
+{
+	/* now what the main program has read last, now others of that length */
+	handled = read_at(handled, length, handled % 3 ? 0 : handled % 500) + 1;
+}
+/* One byte after another is changed. */
+static unsigned long changing(int n)
+{
+	unsigned long sum = 0;
+	for (int i = 0; i < n; i++) {
+		char c = i * 7 + n;
+		sum = read_at(read_at(sum, n, 0), n, 0);
+		pwrite(fd, &c, 1, i);
+		sum = read_at(sum, n, 0);
+	}
+	return sum;
+}
+static void lane(void)
+{
+	char line[512];
+	unsigned long from = 0;
+	FILE *f = fopen("/proc/self/maps", "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "rw-s 00001000") && strstr(line, "pugmark"))
+			sscanf(line, "%lx", &from);
+	/* of one thread the only one with notes: owner, entered, head, tail, head of bytes */
+	for (int i = 0; from && i < 64; i++) {
+		unsigned long *l = (unsigned long *)(from + ((unsigned long)i << 25));
+		if (l[2])
+			printf("lane: %lu notes, %lu bytes\n", l[2], l[4]);
+	}
+	fflush(stdout);
+}
+int main(void)
+{
+	static const int lengths[] = {1, 8, 31, 32, 33, 63, 64, 65, 95, 96, 97, 128, 150, 200};
+	struct itimerval every = {{0, 300}, {0, 300}}, never = {0};
+	static char bytes[2000], other[65536];
+	unsigned long sum = 0;
+	fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < sizeof(other); i++)
+		other[i] = i * i >> 3;
+	pwrite(fd, other, sizeof(other), 0);
+	for (int i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		note(1, changing(lengths[i]));
+	signal(SIGALRM, handle);
+	setitimer(ITIMER_REAL, &every, NULL);
+	for (int i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		length = lengths[i];
+		for (int k = 0; k < 10; k++)
+			sum += changing(length);
+		note(2, sum);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	note(3, handled);
+	for (int i = 0; i < 30000; i++)
+		sum = sum * 3 + pread(fd, bytes, sizeof(bytes), 100) + bytes[i % 2000];
+	note(4, sum);
+	/* the ring goes round, and what was the same before is the same again */
+	for (int i = 0; i < 400; i++) {
+		if (i % 10 == 0)
+			usleep(2000); /* less than the recorder can take */
+		sum = sum * 3 + pread(fd, other, 60000 + i, i % 7) + other[i];
+		sum = sum * 3 + read(fd, bytes, sizeof(bytes)) + lseek(fd, 0, SEEK_SET) + bytes[i];
+		if (i % 50 == 0)
+			note(5, sum);
+	}
+	note(6, sum);
+	lane(); /* which no replay has */
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -o same same.c || skip 'no compiler'
+timeout 120 "$PUGMARK" record --level values --carrier patch -o rec -- ./same >printed 2>err
+claim 'the program ends as ever' is "$? $(grep -c 'kind=6' printed)" '0 1'
+claim 'no hooks were needed, and nothing was lost' is "$(grep -c hooks err) $(grep -c lost err)" '0 0'
+"$PUGMARK" values rec note --limit 3000 >got 2>err
+sed -nE 's/^[0-9]+ [0-9]+ (note\([^)]*\)).*/\1/p' got >said.notes
+grep -v '[~?]' said.notes | sort >sure
+grep ^note printed | sort >printed.notes
+claim 'what is not marked is what was printed' is "$(comm -13 printed.notes sure | wc -l)" 0
+claim 'all is known' is "$(comm -12 sure printed.notes | wc -l)" "$(wc -l <printed.notes)"
+read -r _ notes _ bytes _ < <(grep ^lane printed)
+claim '30,000 times 2,000 bytes were noted' test "${notes:-0}" -gt 30000
+claim 'and written once, beside 24 MB of others' test "${bytes:-99000000}" -lt 40000000
+conclude
