@@ -111,14 +111,16 @@ static __always_inline void note_on(struct capture_state *cs, __u64 order)
 		count(&capture_counters.lost);
 }
 
-/* The hit is over in whose midst it may have lost the processor. */
+/* The hit is over in whose midst it may have lost the processor. Where capturing has ended
+ * meanwhile, it has not got that back. */
 static __always_inline void switch_after_hit(struct capture_state *cs)
 {
 	cs->busy = 0;
 	if (cs->is_off != OFF_UNTOLD)
 		return;
 	note_off(cs);
-	note_on(cs, __sync_fetch_and_add(&capture_order, 1));
+	if (capturing)
+		note_on(cs, __sync_fetch_and_add(&capture_order, 1));
 }
 
 /* A task runs, though the last that was told of it is SWITCH. Returns the earliest number at which

@@ -32,7 +32,8 @@ bool value_waking_next(struct waking *w, const struct capture *c, struct span *o
 	bool slept = (c->kind == CAPTURE_KERNEL && !w->known) || c->kind == CAPTURE_SWITCH;
 	if (asleep || slept || !w->awake)
 		w->since = c->order;
-	w->awake = c->kind == CAPTURE_START ? !was_asleep(c) : c->kind != CAPTURE_END;
+	w->awake = c->kind == CAPTURE_START ? !was_asleep(c)
+					    : c->kind != CAPTURE_END && c->order < CAPTURE_NEVER;
 	w->known = w->awake;
 	return ends;
 }

@@ -477,6 +477,17 @@ static void end_draining(struct capturing *c)
 	c->priority = NULL;
 }
 
+/* One moment is the end for all threads. While this one has the processor that they share, each of
+ * them stands: where, it has told as it lost the processor, or as it called the kernel. */
+static void end_capturing(struct capturing *c)
+{
+	if (c->processor)
+		one_processor_take(c->processor);
+	capture_programs_enable(c->programs, false);
+	if (c->processor)
+		one_processor_leave(c->processor);
+}
+
 int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text)
 {
 	struct capture_counters n;
@@ -488,7 +499,7 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	if (!words)
 		return -ENOMEM;
 	capture_calls_stop(&c->calls);
-	capture_programs_enable(c->programs, false);
+	end_capturing(c);
 	capture_programs_end(c->programs); /* if not, what others do at the end is assumed */
 	capture_calls_end(&c->calls, words);
 	give_back(c, words);

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { PROCESSORS = 8192, MASK_BYTES = PROCESSORS / 8, DEPTH = 16 };
 
@@ -23,6 +25,9 @@ struct thread_mask {
 struct one_processor {
 	pid_t pid;
 	uint8_t one[MASK_BYTES];
+	uint8_t own[MASK_BYTES]; /* where the thread might run that has taken it */
+	int own_nice;
+	bool taken;
 	struct thread_mask *threads; /* the first is the process' first */
 	size_t n, room;
 	pid_t *stay; /* threads that got nothing back */
@@ -166,6 +171,23 @@ static int give_back(struct one_processor *p, pid_t tid)
 	if (err && err != -ESRCH)
 		note_staying(p, tid);
 	return 0;
+}
+
+void one_processor_take(struct one_processor *p)
+{
+	enum { FIRST = -20 }; /* it waits for none of them */
+
+	p->own_nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	setpriority(PRIO_PROCESS, (id_t)gettid(), FIRST);
+	p->taken = !get_mask(0, p->own) && !set_mask(0, p->one);
+}
+
+void one_processor_leave(struct one_processor *p)
+{
+	if (p->taken)
+		set_mask(0, p->own);
+	p->taken = false;
+	setpriority(PRIO_PROCESS, (id_t)gettid(), p->own_nice);
 }
 
 void one_processor_give_back(struct one_processor *p, pid_t tid)
