@@ -309,6 +309,16 @@ static int check_supposed(struct value_run *run)
 			      s->since);
 }
 
+/* Behind the last record nothing tells how far the task came before the recording ended: where
+ * nothing else ends it, as in a loop that makes no record, that is for so many instructions. */
+#define OPEN_MAX ((uint64_t)1 << 30)
+
+static bool is_open_for_long(const struct value_run *run)
+{
+	return run->next >= run->records->n &&
+	       value_run_count(run) - run->supposition.agreed > OPEN_MAX;
+}
+
 enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 					 struct value_trace *trace)
 {
@@ -316,6 +326,10 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 	while (!run->ended) {
 		if (run->memory.exhausted || value_run_neighbours(run) != VALUE_REPLAY_LIMIT)
 			return VALUE_REPLAY_NO_MEMORY;
+		if (is_open_for_long(run))
+			run->ended = VALUE_REPLAY_END;
+		if (run->ended)
+			break;
 		if (run->stop_behind && run->next >= run->stop_behind)
 			return VALUE_REPLAY_LIMIT;
 		uint64_t count = value_run_count(run);

@@ -12,6 +12,9 @@
  * does, is awake while it does.) While one is, what is read may be another one's: nothing in memory
  * is better than assumed. What neighbours have mapped is mapped here at the next record.
  *
+ * Behind its last record a thread may be awake up to the end of the recording. Beside another one
+ * it is not executed there: that is no part of the recording.
+ *
  * A thread that has lost the processor sleeps as well, where that was recorded (SWITCH). As long as
  * no two threads are awake at once, threads.c executes them all, and none of this is needed; it
  * does so further on, as long as it can. */
@@ -293,6 +296,11 @@ int value_run_neighbours(struct value_run *run)
 		value_threads_together(run)
 			? value_threads_crowded(run)
 			: value_neighbours_awake(n, now, value_run_piece_ends(run, run->next));
+	/* Up to where it came, and what it found meanwhile, nothing tells. */
+	if (crowded && run->next >= run->records->n) {
+		run->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_LIMIT;
+	}
 	run->met |= crowded ? VALUE_MET_DURING : 0;
 	value_memory_crowd(&run->memory, crowded);
 	return VALUE_REPLAY_LIMIT;

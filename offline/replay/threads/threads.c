@@ -92,6 +92,11 @@ int value_threads_step(struct value_threads *t, struct value_run *m)
 	uint64_t count = value_run_count(m);
 	bool crowded = value_threads_crowded(m);
 	int stop;
+	if (crowded && m->next >= m->records->n) { /* as value_run_neighbours() */
+		value_memory_assume_all(&t->holder->memory);
+		m->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_LIMIT;
+	}
 	if (value_threads_hand_over(t, m))
 		return VALUE_REPLAY_NO_MEMORY;
 	value_memory_crowd(&m->memory, crowded);
