@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_tracee_call.c: a process in whose name calls are made, or that is let go on for moments,
- * goes on as it would have, wherever its tracer is killed: with its registers, flags, signal mask
- * and what lies below its stack pointer, with the system call that it waited in and the signal that
- * it was about to take, and dying of nothing. */
+ * goes on as it would have, wherever its tracer is killed: with its registers, flags, signal mask,
+ * priority and what lies below its stack pointer, with the system call that it waited in and the
+ * signal that it was about to take, and dying of nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,7 +26,7 @@
 #include "user/patch/process/threads.h"
 #include "user/patch/process/tracee_call.h"
 
-enum { KILLS = 300, WAIT_US = 20000000 };
+enum { KILLS = 300, WAIT_US = 20000000, NICE_AHEAD = -20 };
 
 static volatile struct seen {
 	int rounds, wrong; /* of the process */
@@ -231,7 +232,7 @@ static pid_t begin(void (*run)(void))
 static void kill_tracers(void (*run)(void), int (*operate)(struct threads *all, pid_t pid))
 {
 	pid_t pid = begin(run);
-	int killed = 0;
+	int killed = 0, ahead = 0, nice = getpriority(PRIO_PROCESS, pid);
 
 	srandom(4711);
 	for (int i = 0; i < KILLS; i++) {
@@ -251,6 +252,12 @@ static void kill_tracers(void (*run)(void), int (*operate)(struct threads *all, 
 		assert_true(WIFSIGNALED(status) || !WEXITSTATUS(status));
 		if (!goes_on(pid))
 			fail_msg("it came to its end with kill number %d", i);
+		/* A tracer that is killed as it asks for a stop leaves the process before others.
+		 */
+		int left = getpriority(PRIO_PROCESS, pid);
+		assert_true(left == nice || left == NICE_AHEAD);
+		ahead += left != nice;
+		setpriority(PRIO_PROCESS, pid, nice);
 		if (i % 3 == 2) { /* some have left their room full */
 			kill(pid, SIGKILL);
 			waitpid(pid, NULL, 0);
@@ -260,6 +267,8 @@ static void kill_tracers(void (*run)(void), int (*operate)(struct threads *all, 
 	}
 	assert_int_equal(seen->wrong, 0);
 	assert_true(killed > KILLS / 2); /* the others could not stop it in time */
+	print_message("%d of %d times it was left before others\n", ahead, KILLS);
+	assert_true(ahead < KILLS / 2);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
