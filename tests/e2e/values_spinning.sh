@@ -34,6 +34,7 @@ attempt() { # NAME NICE OPTION...: what its threads do at the end is more urgent
 	taskset -c "${here[0]}" ./spins &
 	local program=$! recorder
 	started+=("$program")
+	await test "/proc/$program/exe" -ef spins
 	: >attaching
 	taskset -c "${here[1]}" "$PUGMARK" record --level values "${@:3}" -p $program -o "$1" >attaching 2>&1 &
 	recorder=$!
