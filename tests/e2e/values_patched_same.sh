@@ -74,25 +74,31 @@ int main(void)
 	for (int i = 0; i < sizeof(other); i++)
 		other[i] = i * i >> 3;
 	pwrite(fd, other, sizeof(other), 0);
-	for (int i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+	for (int i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		note(1, changing(lengths[i]));
+		usleep(2000); /* less than the recorder can take, as below */
+	}
 	signal(SIGALRM, handle);
-	setitimer(ITIMER_REAL, &every, NULL);
 	for (int i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		length = lengths[i];
+		setitimer(ITIMER_REAL, &every, NULL);
 		for (int k = 0; k < 10; k++)
 			sum += changing(length);
+		setitimer(ITIMER_REAL, &never, NULL);
 		note(2, sum);
+		usleep(10000); /* without a signal, which would end it */
 	}
-	setitimer(ITIMER_REAL, &never, NULL);
 	note(3, handled);
-	for (int i = 0; i < 30000; i++)
+	for (int i = 0; i < 30000; i++) {
+		if (i % 5000 == 0)
+			usleep(2000);
 		sum = sum * 3 + pread(fd, bytes, sizeof(bytes), 100) + bytes[i % 2000];
+	}
 	note(4, sum);
 	/* the ring goes round, and what was the same before is the same again */
 	for (int i = 0; i < 400; i++) {
 		if (i % 10 == 0)
-			usleep(2000); /* less than the recorder can take */
+			usleep(2000);
 		sum = sum * 3 + pread(fd, other, 60000 + i, i % 7) + other[i];
 		sum = sum * 3 + read(fd, bytes, sizeof(bytes)) + lseek(fd, 0, SEEK_SET) + bytes[i];
 		if (i % 50 == 0)
