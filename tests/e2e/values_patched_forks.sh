@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # values_patched_forks.sh: a child that is forked by a handler has no lanes, and returns to where the signal has
-# found its parent. Here that is each instruction in turn that a call takes in the stubs of --carrier patch: a
-# tracer steps there, and sends the signal. Behind the call all registers are, in parent and child, what a system
+# found its parent. Here that is each instruction in turn that a call takes in the stubs of --carrier patch, be it one
+# that brings other bytes than the last or one that brings the same: a tracer steps there, and sends the signal. Behind the call all registers are, in parent and child, what a system
 # call leaves, the child unwinds as its parent does, and what is told of the parent is what it prints.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
@@ -43,7 +43,7 @@ static void *first_frame(void)
 static void handle(int sig)
 {
 	char bytes[64];
-	for (int i = 0; i < 40; i++)
+	for (int i = 0; i < 20; i++)
 		pread(fd, bytes, 40, i);
 	child = fork();
 	unwinds = child || first_frame() == first;
@@ -52,20 +52,22 @@ static void handle(int sig)
 }
 int main(void)
 {
-	char bytes[16], go;
+	_Alignas(8) char bytes[48];
+	char go;
 	fd = open("/proc/self/exe", O_RDONLY);
 	first = first_frame();
 	signal(SIGUSR1, handle);
 	write(1, "ready\n", 6);
 	read(0, &go, 1);
 	for (int i = 0;; i++) {
-		unsigned long in[6] = {fd, (unsigned long)bytes, 9, i, 0x5555, 0x6666}, out[7] = {0};
+		/* of two calls the second one brings what the first one has */
+		unsigned long in[6] = {fd, (unsigned long)bytes, 33, i / 2, 0x5555, 0x6666}, out[7] = {0};
 		int status = -1;
 		child = -1;
 		memset(bytes, 0, sizeof(bytes));
 		kill(getpid(), SIGTRAP); /* here the tracer begins to step */
 		asks(in, out);
-		int right = !memcmp(in, out, sizeof(in)) && out[6] == 9 && !memcmp(bytes + 9, "\0\0", 2);
+		int right = !memcmp(in, out, sizeof(in)) && out[6] == 33 && !memcmp(bytes + 33, "\0\0", 2);
 		if (!child)
 			_exit(right ? 5 + !unwinds : 7);
 		if (child < 0)
@@ -73,13 +75,14 @@ int main(void)
 		waitpid(child, &status, 0);
 		if (!right || !WIFEXITED(status) || WEXITSTATUS(status) != 5)
 			printf("at %d: parent %d, child %x\n", i, right, status);
-		note(i, bytes[0] + bytes[8] * 256);
+		note(i, bytes[0] + bytes[8] * 256 + bytes[32] * 65536);
 	}
 	write(1, "end\n", 4);
 	return 7;
 }
 C
-# Of call number i it sends the signal i instructions behind the first one in the stubs.
+# Calls number 0 to 3 it steps through, and sends the signal behind them: the last two say where an even and an odd one
+# part. Of the others it sends it at each instruction in turn: up to there of any call, and from there on of both.
 cat >steps.c <<'C'
 #include <signal.h>
 #include <stdio.h>
@@ -88,6 +91,7 @@ cat >steps.c <<'C'
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+enum { MOST = 400 };
 static unsigned long from, to;
 static int find(pid_t pid)
 {
@@ -99,10 +103,15 @@ static int find(pid_t pid)
 			sscanf(line, "%lx-%lx", &from, &to);
 	return from != 0;
 }
-static int stands_in(pid_t pid)
+static unsigned long at(pid_t pid)
 {
 	struct user_regs_struct r;
-	return !ptrace(PTRACE_GETREGS, pid, 0, &r) && r.rip >= from && r.rip < to;
+	return ptrace(PTRACE_GETREGS, pid, 0, &r) ? 0 : r.rip;
+}
+static int stands_in(pid_t pid)
+{
+	unsigned long ip = at(pid);
+	return ip >= from && ip < to;
 }
 static void go_on(pid_t pid, int how)
 {
@@ -120,33 +129,49 @@ static void step(pid_t pid)
 	go_on(pid, PTRACE_SYSCALL); /* its begin */
 	go_on(pid, PTRACE_SYSCALL);
 }
+/* From where the call is in the stubs; how many instructions it has been there. */
+static int go_in(pid_t pid, int n, unsigned long *way)
+{
+	int i;
+	for (i = 0; i < MOST && stands_in(pid); i++)
+		step(pid);
+	for (i = 0; i < MOST && !stands_in(pid); i++)
+		step(pid);
+	for (i = 0; i < n && stands_in(pid); i++) {
+		way[i] = at(pid);
+		step(pid);
+	}
+	return i;
+}
 int main(int argc, char **argv)
 {
 	pid_t pid = atoi(argv[1]);
-	int status, n = 0;
+	static unsigned long ways[2][MOST], way[MOST];
+	int status, n = 0, takes[2] = {MOST, MOST}, parted = 0;
 	if (!find(pid) || ptrace(PTRACE_SEIZE, pid, 0, 0))
 		return 1;
 	puts("seized");
 	fflush(stdout);
-	for (;; n++) {
+	for (int i = 0;; i++) {
 		while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP)
 			ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status));
 		if (!WIFSTOPPED(status))
 			return 2;
-		for (int i = 0; i < 200 && stands_in(pid); i++)
-			step(pid);
-		for (int i = 0; i < 200 && !stands_in(pid); i++)
-			step(pid);
-		for (int i = 0; i < n && stands_in(pid); i++)
-			step(pid);
-		if (!stands_in(pid)) {
-			ptrace(PTRACE_DETACH, pid, 0, 0);
-			break;
+		if (n >= takes[0] && n >= takes[1]) {
+			printf("%d steps, %d where bytes are copied, %d where they are the same, %d in both\n", i, takes[0],
+			       takes[1], parted);
+			return ptrace(PTRACE_DETACH, pid, 0, 0) != 0;
+		}
+		if (i < 4) {
+			takes[i % 2] = go_in(pid, MOST, ways[i % 2]);
+			while (i == 3 && parted < takes[1] && ways[0][parted] == ways[1][parted])
+				parted++;
+		} else {
+			go_in(pid, n, way);
+			n += i % 2 || n + 1 < parted;
 		}
 		ptrace(PTRACE_CONT, pid, 0, SIGUSR1);
 	}
-	printf("%d steps\n", n);
-	return 0;
 }
 C
 cc=${CC:-cc}
@@ -169,8 +194,9 @@ wait $stepper
 wait $target
 ended=$?
 wait $recorder
-steps=$(sed -n 's/ steps//p' stepped)
-claim 'a call takes so many instructions in the stubs' test "${steps:-0}" -gt 80
+read -r steps _ copies _ _ _ _ same _ _ _ _ _ both _ < <(grep steps stepped)
+claim 'a call takes so many instructions in the stubs' test "${same:-0}" -gt 80
+claim 'and others than these where it copies bytes' test "${both:-0}" -lt "$((same - 20))" -a "${copies:-0}" -gt "$same"
 claim 'wherever the signal comes, parent and child go on as behind a system call' is "$(grep '^at' printed | head -n 3)" ''
 claim 'the program ends as ever' is "$ended $(tail -n 1 printed)" '7 end'
 "$PUGMARK" values forks note --limit 3000 >got 2>err

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # values_patched_signals.sh: with --carrier patch, two signals that find a thread in one call, each at any
 # instruction that the call takes in the stubs: a tracer steps there and sends the first, and where its handler is back
-# it steps on and sends the second. So for calls that the stub notes itself, and for those that probes see, by an
-# instruction whose number is known and by one of any number. And two of which the second finds the first one's
+# it steps on and sends the second. So for calls that the stub notes itself, with other bytes than the last and with the
+# same ones, and for those that probes see, by an instruction whose number is known and by one of any number. The
+# handlers use the same stub, with other bytes and with those. And two of which the second finds the first one's
 # handler as that returns, at each instruction of its call of rt_sigreturn(). What is told is what is printed.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
@@ -19,12 +20,14 @@ cat >twice.c <<'C'
 #include <sys/syscall.h>
 #include "note.h"
 static int fd;
-static volatile int over;
+static volatile int over, place;
 static volatile unsigned long handled;
 static void handle(int sig)
 {
-	unsigned char bytes[8] = {0};
-	handled += getrandom(bytes, 1, 0) + pread(fd, bytes + 1, 1, handled % 100);
+	_Alignas(8) unsigned char bytes[48] = {0};
+	handled += pread(fd, bytes, 41, handled % 100) * 31 + bytes[40];
+	handled += pread(fd, bytes, 41, place) + bytes[40];
+	handled += getrandom(bytes, 1, 0);
 	handled = handled * 31 + bytes[0] * 256 + bytes[1];
 }
 static void end(int sig)
@@ -41,22 +44,24 @@ int main(void)
 	printf("ready %d\n", getpid());
 	read(0, &go, 1);
 	for (int i = 0;; i++) {
-		unsigned long bytes = 0, result = 0;
+		unsigned long bytes[6] = {0}, result = 0;
 		kill(getpid(), SIGTRAP); /* here the tracer begins to step, or it is over */
 		if (over)
 			break;
-		switch (i % 4) {
+		switch (i % 5) {
 		case 0:
 		case 3:
-			result = getrandom(&bytes, 8, 0);
+			result = getrandom(bytes, 8, 0);
 			break;
 		case 1:
-			result = syscall(SYS_getrandom, &bytes, 8, 0);
+			result = syscall(SYS_getrandom, bytes, 8, 0);
 			break;
 		case 2:
-			result = pread(fd, &bytes, 8, i % 1000);
+			place = i % 1000; /* and the same in the last case */
+		case 4:
+			result = pread(fd, bytes, 41, place);
 		}
-		note(i, bytes + 31 * result + handled);
+		note(i, bytes[0] + bytes[4] * 7 + bytes[5] + 31 * result + handled);
 	}
 	write(1, "end\n", 4);
 	return 7;
@@ -136,7 +141,7 @@ static int send_within(pid_t pid, int after)
 	for (int i = 0; i < 300 && stands_in(pid); i++)
 		step(pid);
 	begin(pid, SIGUSR1);
-	while (!ptrace(PTRACE_GETREGS, pid, 0, &r) && r.orig_rax != SYS_pread64)
+	while (!ptrace(PTRACE_GETREGS, pid, 0, &r) && r.orig_rax != SYS_getrandom)
 		go_on(pid, PTRACE_SYSCALL, 0);
 	go_on(pid, PTRACE_SYSCALL, 0);
 	for (int i = 0; i < 300 && stands_in(pid); i++)
@@ -172,12 +177,12 @@ static int send_two(pid_t pid, int first, int apart)
 int main(int argc, char **argv)
 {
 	pid_t pid = atoi(argv[1]);
-	int turns[] = {6, 6, 2, 1}, first[4] = {0}, apart[4] = {0}, sent = 0, kinds = 4;
+	int turns[] = {6, 6, 2, 1, 2}, first[5] = {0}, apart[5] = {0}, sent = 0, kinds = 5;
 	if (!find(pid) || ptrace(PTRACE_SEIZE, pid, 0, 0))
 		return 1;
 	puts("seized");
 	fflush(stdout);
-	for (int i = 0; kinds; i = (i + 1) % 4) {
+	for (int i = 0; kinds; i = (i + 1) % 5) {
 		while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP)
 			ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status));
 		if (!WIFSTOPPED(status))
@@ -216,7 +221,10 @@ wait $stepper
 wait $recorder
 ended=$?
 claim 'the program ends as ever' is "$ended $(tail -n 1 printed)" '7 end'
-claim 'signals were sent at all instructions' test "$(sed -n 's/ sent//p' stepped)" -gt 200
+claim 'signals were sent at all instructions' test "$(sed -n 's/ sent//p' stepped)" -gt 800
+takes=$(sed -n 's/^kind 2: \([0-9]*\) .*/\1/p' stepped | tail -n 1)
+same=$(sed -n 's/^kind 4: \([0-9]*\) .*/\1/p' stepped | tail -n 1)
+claim 'a call that copies 41 bytes takes more than one that finds them the same' test "${takes:-0}" -gt $((same + 10))
 "$PUGMARK" values signalled note --limit 9000 >got 2>err
 sed -nE 's/^[0-9]+ [0-9]+ (note\([^)]*\)).*/\1/p' got >notes
 grep -v '[~?]' notes | sort >sure
