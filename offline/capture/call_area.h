@@ -37,9 +37,12 @@
 #define CALL_NOTES_FULL 49152 /* what a handler does meanwhile has room for the rest */
 #define CALL_NOTE_SHIFT 7
 /* Of each stub, where in the ring of bytes those lie that it has copied last, divided by 64, and
- * how many they are. A call that brings the same is told to have brought these, while the ring has
- * gone on by no more than CALL_LAST_FAR: they are not written over before the recorder has taken
- * its note. */
+ * how many they are. A call that brings the same is told to have brought these, if the ring's head
+ * is no more than CALL_LAST_FAR past them. They are not written over before the recorder has taken
+ * the call's note: until then the tail is no further than that head was. New bytes go at most
+ * CALL_BYTES_FULL past the tail, and handlers' CALL_HANDLERS_BYTES more, so
+ *   where they lie + CALL_LAST_FAR + CALL_BYTES_FULL + CALL_HANDLERS_BYTES
+ * is no more than a round of the ring, CALL_BYTES, past where they lie. */
 #define CALL_LAST_OFF 0x880000
 #define CALL_LAST_SHIFT 19
 #define CALL_LAST_FAR 0x100000
@@ -47,6 +50,7 @@
 #define CALL_BYTES 0x1000000
 #define CALL_BYTES_FULL 0xc00000 /* the rest is for a handler's calls, as it is of notes */
 #define CALL_RANGE_MOST 0x40000	 /* and so much lies behind the ring of bytes */
+#define CALL_HANDLERS_BYTES (8 * CALL_RANGE_MOST) /* handlers in handlers */
 /* What is kept for children has 16 places of 64 bytes for each lane. A call takes the next place
  * while it is noted, and a handler's call that interrupts it the one behind that. How many bytes of
  * places are taken stands in the last word of the first one. */
@@ -156,8 +160,8 @@ static inline __u64 call_lane_of(__u64 thread_pointer)
 
 _Static_assert(sizeof(struct call_note) == 1 << CALL_NOTE_SHIFT, "as the code has it");
 _Static_assert(sizeof(struct call_kind) == 16, "as the code has it");
-_Static_assert(CALL_BYTES_FULL + 8 * CALL_RANGE_MOST + CALL_LAST_FAR <= CALL_BYTES,
-	       "handlers in handlers, and what was copied before");
+_Static_assert(CALL_LAST_FAR + CALL_BYTES_FULL + CALL_HANDLERS_BYTES <= CALL_BYTES,
+	       "what was copied last is not written over");
 _Static_assert(CALL_NOTES_OFF + (CALL_NOTES << CALL_NOTE_SHIFT) <= CALL_LAST_OFF, "lie apart");
 _Static_assert(CALL_LAST_OFF + (CALL_STUBS / CALL_STUB_BYTES + CALL_STUBS_MOST) * 8 <=
 		       CALL_BYTES_OFF,

@@ -191,8 +191,9 @@ asm(".pushsection .rodata.call_code, \"a\", @progbits\n"
     "	mov %r8d, 112(%r11)\n"
     "	cmp $" STRING(CALL_RANGE_MOST) ", %r8\n"
     "	ja .Lcall_unread\n"
-    /* Are they those that the stub has copied last? Then they stand in the ring, and are not written
-       again: a line that is written comes from another processor, and goes there. */
+    /* Are they those that the stub has copied last? Then the note leads to that copy. To write them
+       again would take each cache line from the recorder's processor, which has read the last copy,
+       and the recorder would have to fetch it again. To compare leaves the line in both caches. */
     "	sub .Lcall_kinds(%rip), %rcx\n"
     "	shr $1, %ecx\n"
     "	lea " STRING(CALL_LAST_OFF) "(%rdi,%rcx), %r9\n"
