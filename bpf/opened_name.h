@@ -7,6 +7,8 @@
 
 #define NAME_BYTES 256 /* NAME_MAX and its zero byte */
 #define NAME_DEPTH 64  /* folders and mounts on the way up */
+#define PROC_SUPER_MAGIC 0x9fa0
+#define FMODE_WRITE 2
 
 /* A pointer of which the verifier knows no type as one to a kernel's object: its fields are read by
  * plain loads, as zeros where there is none. (Linux 6.2; uprobe_multi needs more.) */
@@ -31,6 +33,19 @@ static __always_inline struct file *opened_file(__u64 fd)
 	if ((__u32)fd < table->max_fds)
 		slot = kernel_object(struct list_head, table->fd + (__u32)fd);
 	return kernel_object(struct file, slot ? slot->next : NULL);
+}
+
+/* Whether @fd leads to the memory of a process, /proc/PID/mem, and may be written. */
+static __always_inline bool opened_memory(__u64 fd)
+{
+	struct file *file = opened_file(fd);
+	char name[sizeof("mem")] = {};
+
+	if (!file || !(file->f_mode & FMODE_WRITE) ||
+	    file->f_inode->i_sb->s_magic != PROC_SUPER_MAGIC)
+		return false;
+	bpf_probe_read_kernel(name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	return name[0] == 'm' && name[1] == 'e' && name[2] == 'm' && !name[3];
 }
 
 struct name_walk {

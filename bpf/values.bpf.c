@@ -447,8 +447,9 @@ static __always_inline void end_call(struct capture_state *cs, const struct pt_r
 	}
 	if (processor_changed(cs, bpf_get_current_task_btf()))
 		processor_note(cs);
+	bool opens = row && row->traits & CAPTURE_OPENS;
 	/* Another thread may map what it has opened before this one's batch is full. */
-	if (row && row->traits & CAPTURE_OPENS && current_object()->signal->live.counter > 1)
+	if (opens && current_object()->signal->live.counter > 1)
 		cs->urgent = SENT_AT_ONCE;
 	struct mapped m = {};
 	if (nr == SYS_MMAP && !(r->r10 & MAP_ANONYMOUS) && (__u64)result < -4095ull)
@@ -460,7 +461,7 @@ static __always_inline void end_call(struct capture_state *cs, const struct pt_r
 	}
 	struct capture_note *n = record_room(cs);
 	note_call(n, r, nr, result, cs->entered);
-	n->words[8] = m.inode;
+	n->words[8] = opens && result >= 0 ? opened_memory(result) : m.inode;
 	n->words[9] = m.size;
 	cs->entered = 0;
 	bool channel = row && row->traits & (CAPTURE_MOVES | CAPTURE_MAKES) && result >= 0;

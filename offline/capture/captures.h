@@ -117,7 +117,8 @@ struct capture {
 	uint8_t map_op; /* enum capture_map_op */
 	uint32_t map_prot;
 	uint32_t map_file; /* index of captures_files(); CAPTURE_NONE: anonymous, zeros;
-			      CAPTURE_UNKNOWN: a file that nobody could look at */
+			      CAPTURE_UNKNOWN: a file that nobody could look at; of a call that
+			      opens one: a process' memory, to be written (memory_file.h) */
 	uint64_t map_addr, map_len, map_old, map_old_len, map_off;
 	/* SWITCH, SIGNAL: of the memory around (surroundings.h), 0 of what is not told;
 	 * SURROUNDINGS of them, or 0: nothing is told. Else undefined. */

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* Whether the last part of the path is "mem"; @len with its zero byte. */
-static bool is_memory(const char *path, size_t len)
+/* Whether the last part of the path is "mem"; @len with its zero byte. Older recordings tell no
+ * more. */
+static bool is_named_memory(const char *path, size_t len)
 {
 	static const char name[] = "mem";
 
@@ -19,14 +20,16 @@ bool memory_file_opened(const struct capture *c)
 {
 	bool at = c->nr == SYS_openat;
 
-	if (c->kind != CAPTURE_KERNEL || c->result < 0 || !c->n_ranges)
+	if (c->kind != CAPTURE_KERNEL || c->result < 0 ||
+	    (c->nr != SYS_open && c->nr != SYS_creat && !at && c->nr != SYS_openat2))
 		return false;
+	if (c->map_file == CAPTURE_UNKNOWN)
+		return true;
 	if ((c->nr == SYS_open || at) && (c->args[at ? 2 : 1] & O_ACCMODE) == O_RDONLY)
 		return false;
-	if (c->nr != SYS_open && !at && c->nr != SYS_openat2)
-		return false;
-	const struct capture_range *path = &c->ranges[0];
-	return !path->unread && is_memory((const char *)path->bytes, path->len);
+	const struct capture_range *path = c->ranges;
+	return c->n_ranges && !path->unread &&
+	       is_named_memory((const char *)path->bytes, path->len);
 }
 
 bool memory_file_written(const struct capture *c)

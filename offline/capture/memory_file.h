@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* memory_file.h: the memory of a process is a file too, /proc/PID/mem, which is written past all
- * mappings. Which descriptor leads to one is not followed: once one was opened to be written,
- * whatever writes to a file may write to it. */
+ * mappings. The recorder tells which call opens such a file to be written, by whatever path (as
+ * map_file CAPTURE_UNKNOWN). Which descriptor leads there is not followed: from then on whatever
+ * writes to a file may write to it. */
 #ifndef OFFLINE_CAPTURE_MEMORY_FILE_H
 #define OFFLINE_CAPTURE_MEMORY_FILE_H
 

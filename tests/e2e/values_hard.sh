@@ -29,7 +29,7 @@ generates 1,2,3,4 - yes
 written 1 10,11 -
 overwritten 1,2 11,21,30,41 yes
 listed 90 20,21,22,23 -
-itself 1 10,11 -'
+itself 1 10,11,12,13,14 -'
 [ -n "$long" ] || programs=$(grep -vE '^(execs|races) ' <<<"$programs")
 
 cat >judge.py <<'PY'

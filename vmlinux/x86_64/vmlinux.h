@@ -89,6 +89,7 @@ struct signal_struct {
 
 struct super_block {
 	u32 s_dev;
+	unsigned long s_magic;
 };
 
 struct inode {
@@ -142,6 +143,7 @@ struct file {
 	struct inode *f_inode;
 	void *private_data;
 	unsigned int f_flags;
+	unsigned int f_mode;
 	long long f_pos;
 };
 

@@ -125,6 +125,8 @@ static void decode_kind(const struct capture_note *n, struct capture *c)
 		c->result = (int64_t)n->words[1];
 		memcpy(c->args, n->words + 2, sizeof(c->args));
 		c->entered = n->n_words > 10 ? n->words[10] : 0;
+		if (n->n_words > 8 && n->words[8] && c->nr != SYS_mmap)
+			c->map_file = CAPTURE_UNKNOWN; /* memory_file.h */
 		break;
 	}
 }
