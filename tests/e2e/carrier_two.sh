@@ -78,6 +78,24 @@ for carrier in probe patch; do
 done
 exec 9<&-
 
+# Nor is one of the whole file, which reaches each of its bytes.
+cat >reads.py <<'P'
+import fcntl, sys, time
+file = open(sys.argv[1])
+fcntl.lockf(file, fcntl.LOCK_SH)
+print("held", flush=True)
+time.sleep(300)
+P
+: >held
+python3 reads.py works >held &
+reader=$!
+started+=("$reader")
+await grep -q held held
+for carrier in probe patch; do
+	claim "a file that another one reads under a lock is recorded, --carrier $carrier" \
+		timeout 60 "$PUGMARK" record -q -p $pid --carrier $carrier --duration .2 -o read.$carrier
+done
+
 # Somebody else's turn, which is a lock of one byte of the file: for a moment, or for long.
 cat >holds.py <<'P'
 import fcntl, struct, sys, time
@@ -117,9 +135,10 @@ for one in "${never[@]}"; do
 	claim "who waits for long gives up" [ $? = 1 ]
 done
 for how in probe patch start; do
-	claim "and says so ($how)" grep -q 'works: another recorder places probes or patches there since.*(try again' never.$how.out
+	claim "and says so, and who has it ($how)" \
+		grep -q "works: process $holder places probes or patches there,.* since.*(try again" never.$how.out
 done
-kill $holder
+kill $holder $reader
 
 # Probes are there when somebody comes to patch; they go before its patches, or after.
 declare -A recorder

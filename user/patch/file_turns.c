@@ -9,9 +9,11 @@
 
 #include "offline/base/clock.h"
 #include "user/patch/remains.h"
+#include "user/patch/turn_holder.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -59,17 +61,44 @@ static int ask(int fd, int command, short type, struct flock *out)
 	return fcntl(fd, command, out) ? -errno : 0;
 }
 
-/* 1: the lock is taken; 0: somebody else has it; -errno: it cannot be taken. */
-static int try_lock(int fd)
+/* Whether another recorder has the lock too. Locks of other programs, most of all those of a whole
+ * file, may reach the byte. The kernel tells of one lock alone; behind somebody else's a recorder's
+ * is looked for by its process. */
+static int is_shared(int fd)
 {
 	struct flock other;
-	int err = ask(fd, F_OFD_SETLK, F_RDLCK, &other);
+	struct stat st;
+	int err = ask(fd, F_OFD_GETLK, F_WRLCK, &other);
 
-	if (!err)
-		err = ask(fd, F_OFD_GETLK, F_WRLCK, &other);
 	if (err || other.l_type == F_UNLCK)
-		return err ? err : 1;
-	return ask(fd, F_OFD_SETLK, F_UNLCK, &other);
+		return err;
+	if (other.l_pid == -1 && other.l_start == BYTE && other.l_len == 1)
+		return 1;
+	return !fstat(fd, &st) && turn_holder(&st, BYTE);
+}
+
+/* 1: the lock is taken; 0: somebody else has it; -errno: it cannot be taken, as where another
+ * program has locked the whole file to write it (-EAGAIN). */
+static int try_lock(int fd)
+{
+	struct flock own;
+	int err = ask(fd, F_OFD_SETLK, F_RDLCK, &own);
+	int shared = err ? err : is_shared(fd);
+
+	if (shared == 1)
+		return ask(fd, F_OFD_SETLK, F_UNLCK, &own);
+	return shared ? shared : 1;
+}
+
+/* Who keeps this process from taking its turn. 0: not known. */
+static pid_t find_holder(int fd)
+{
+	struct flock other;
+	struct stat st;
+
+	if (!ask(fd, F_OFD_GETLK, F_RDLCK, &other) && other.l_type != F_UNLCK && other.l_pid > 0)
+		return other.l_pid;
+	return fstat(fd, &st) ? 0 : turn_holder(&st, BYTE);
 }
 
 /* False: another process still holds the lock at @end_ns. True: it is ours, or the file cannot have
@@ -103,13 +132,15 @@ int file_turns_wait(struct file_turns *turns, const struct recorder_options *opt
 		turns->fds[turns->n++] = fd;
 		if (lock(fd, end_ns))
 			continue;
+		char who[32] = "another process";
+		pid_t pid = find_holder(fd);
+		if (pid)
+			snprintf(who, sizeof(who), "process %d", pid);
 		file_turns_end(turns);
-		return pugmark_diag_set(
-			diag, -EBUSY, files[i].path, PUGMARK_NO_OFFSET,
-			"another recorder places probes or patches there since more "
-			"than %d s (try again, or end the process that lslocks "
-			"names: OFDLCK)",
-			WAIT_S);
+		return pugmark_diag_set(diag, -EBUSY, files[i].path, PUGMARK_NO_OFFSET,
+					"%s places probes or patches there, or has locked it, "
+					"since more than %d s (try again, or end it)",
+					who, WAIT_S);
 	}
 	return 0;
 }
