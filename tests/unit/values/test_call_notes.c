@@ -133,6 +133,27 @@ static void much_waits_where_notes_or_bytes_do(void **state)
 	assert_true(call_notes_much(notes, 5));
 }
 
+/* As behind a handler that was left by siglongjmp(). */
+static void a_note_that_stays_is_nothing_that_comes_or_waits(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	lane->head = 1;
+	assert_int_equal(next(1, 1, &c), CALL_NOTES_LOST);
+	for (uint64_t i = 1; i <= CALL_NOTES / 4; i++)
+		write_note(i, i);
+	lane->head += CALL_NOTES / 4;
+	assert_true(call_notes_much(notes, 5));
+	assert_true(call_notes_came(notes, 5));
+	while (next(lane->head, 0, &c) == CALL_NOTES_RECORD)
+		;
+	call_notes_look(notes, 1);
+	assert_int_equal(lane->tail, 0);
+	assert_false(call_notes_much(notes, 5));
+	assert_false(call_notes_came(notes, 5));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +161,8 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(a_head_that_is_far_away_ends_the_lane, begin, end),
 		cmocka_unit_test_setup_teardown(a_lane_with_a_note_that_stays_is_closed_half_full,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_note_that_stays_is_nothing_that_comes_or_waits,
 						begin, end),
 		cmocka_unit_test_setup_teardown(much_waits_where_notes_or_bytes_do, begin, end),
 	};

@@ -104,7 +104,7 @@ static size_t take(struct capturing *c)
 	/* One that is being written keeps those behind it, which may tell of notes. */
 	bool all = (long)(ring_read(c->ring) - until) >= 0;
 	capture_writer_end(c->writer, all);
-	bool many = capture_writer_much_noted(c->writer, POLL_LANE_SHARE);
+	bool many = capture_writer_much_came(c->writer, POLL_LANE_SHARE);
 	return many ? ring_size(c->ring) : ring_read(c->ring) - before;
 }
 

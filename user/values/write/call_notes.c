@@ -17,9 +17,10 @@ struct lane {
 	bool bound; /* once, for good */
 	uint32_t task;
 	pid_t pid;
-	uint64_t next;	      /* note */
-	uint64_t seen, bytes; /* at a look: whole up to there, and in use by then */
-	uint64_t lost;	      /* told of */
+	__u64 next;		   /* note */
+	__u64 seen, bytes;	   /* at a look: whole up to there, and in use by then */
+	uint64_t came, came_bytes; /* when call_notes_came() was asked last */
+	uint64_t lost;		   /* told of */
 	uint64_t awaited[AWAITED_MOST];
 	uint32_t n_awaited;
 	bool closed;   /* no stub finds it any more, and nothing is given back */
@@ -333,19 +334,52 @@ void call_notes_look(struct call_notes *notes, uint64_t now_ns)
 	}
 }
 
+/* What has no room until it is given back. Where a note is awaited nothing is, until the lane is
+ * closed half full: there, what is not taken. */
+static bool waits_much(const struct call_notes *n, uint32_t lane, uint32_t share)
+{
+	const struct lane *l = &n->lanes[lane];
+	const struct call_lane *its = lane_of(n, lane);
+	bool awaits = __atomic_load_n(&l->n_awaited, __ATOMIC_RELAXED) != 0;
+	const __u64 *notes = awaits ? &l->next : &its->tail;
+	const __u64 *bytes = awaits ? &l->bytes : &its->bytes_tail;
+	uint64_t from = load(notes), from_bytes = load(bytes);
+
+	return load(&its->head) - from > CALL_NOTES / share ||
+	       load(&its->bytes_head) - from_bytes > CALL_BYTES / share;
+}
+
+static bool is_open(const struct lane *l)
+{
+	return __atomic_load_n(&l->bound, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&l->closed, __ATOMIC_RELAXED);
+}
+
 bool call_notes_much(const struct call_notes *notes, uint32_t share)
 {
-	for (uint32_t i = 0; i < CALL_LANES; i++) {
-		struct call_lane *its = lane_of(notes, i);
-
-		if (!__atomic_load_n(&notes->lanes[i].bound, __ATOMIC_RELAXED) ||
-		    __atomic_load_n(&notes->lanes[i].closed, __ATOMIC_RELAXED))
-			continue;
-		if (load(&its->head) - load(&its->tail) > CALL_NOTES / share ||
-		    load(&its->bytes_head) - load(&its->bytes_tail) > CALL_BYTES / share)
+	for (uint32_t i = 0; i < CALL_LANES; i++)
+		if (is_open(&notes->lanes[i]) && waits_much(notes, i, share))
 			return true;
-	}
 	return false;
+}
+
+bool call_notes_came(struct call_notes *notes, uint32_t share)
+{
+	bool much = false;
+
+	for (uint32_t i = 0; i < CALL_LANES; i++) {
+		struct lane *l = &notes->lanes[i];
+
+		if (!is_open(l))
+			continue;
+		uint64_t head = load(&lane_of(notes, i)->head);
+		uint64_t bytes = load(&lane_of(notes, i)->bytes_head);
+		much |= head - l->came > CALL_NOTES / share ||
+			bytes - l->came_bytes > CALL_BYTES / share;
+		l->came = head;
+		l->came_bytes = bytes;
+	}
+	return much;
 }
 
 uint64_t call_notes_seen(const struct call_notes *notes, uint32_t lane)

@@ -48,6 +48,8 @@ void call_notes_look(struct call_notes *notes, uint64_t now_ns);
 /* Whether more of a lane, or of its bytes, than one in @share waits or was taken since the last
  * look. Any thread may ask. */
 bool call_notes_much(const struct call_notes *notes, uint32_t share);
+/* Whether more than that has come to one since this was asked last, by the thread that takes it. */
+bool call_notes_came(struct call_notes *notes, uint32_t share);
 /* How far the lane was then. */
 uint64_t call_notes_seen(const struct call_notes *notes, uint32_t lane);
 /* The pointer of the thread whose lane it is. */

@@ -238,6 +238,13 @@ bool capture_writer_much_noted(const struct capture_writer *w, uint32_t share)
 	return notes && call_notes_much(notes, share);
 }
 
+bool capture_writer_much_came(struct capture_writer *w, uint32_t share)
+{
+	struct call_notes *notes = __atomic_load_n(&w->lanes.notes, __ATOMIC_ACQUIRE);
+
+	return notes && call_notes_came(notes, share);
+}
+
 void capture_writer_calls_stop(struct capture_writer *w)
 {
 	pthread_mutex_lock(&w->lock);

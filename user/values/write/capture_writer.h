@@ -36,8 +36,10 @@ void capture_writer_bind(struct capture_writer *w, uint64_t owner, uint32_t task
 /* Its thread with these registers waits in a call that it has noted the beginning of: its END. */
 void capture_writer_waits(struct capture_writer *w, uint32_t task,
 			  const struct user_regs_struct *regs);
-/* Whether more of its lanes than one in @share has come lately or waits. For any thread. */
+/* Whether more of one of its lanes than one in @share waits. For any thread. */
 bool capture_writer_much_noted(const struct capture_writer *w, uint32_t share);
+/* Whether more than that has come since this was asked last. For the thread that takes it. */
+bool capture_writer_much_came(struct capture_writer *w, uint32_t share);
 /* What it notes from here on is not taken. */
 void capture_writer_calls_stop(struct capture_writer *w);
 /* How many of its threads note no calls any more, as what they write to is written to by others, or
