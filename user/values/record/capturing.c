@@ -34,7 +34,6 @@ enum {
 	POLL_SHARE =
 		64, /* of the ring: while less than that comes between two looks, they move apart */
 	POLL_LANE_SHARE = 32, /* the same, of a lane */
-	HURRY_LANE_SHARE = 5,
 	FLUSH_NS = 1000000000,
 };
 
@@ -162,9 +161,9 @@ static void *drain_main(void *context)
 	return NULL;
 }
 
-static bool much_is_noted(const void *writer)
+static bool much_is_noted(const void *writer, uint32_t share)
 {
-	return capture_writer_much_noted(writer, HURRY_LANE_SHARE);
+	return capture_writer_much_noted(writer, share);
 }
 
 int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
