@@ -173,10 +173,25 @@ static int give_back(struct one_processor *p, pid_t tid)
 	return 0;
 }
 
+/* Of threads that are scheduled in real time one that spins would keep this one waiting. */
+static int refuse_real_time(struct one_processor *p, pid_t tid)
+{
+	int policy = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
+
+	(void)p;
+	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE ? -EBUSY : 0;
+}
+
 void one_processor_take(struct one_processor *p)
 {
-	enum { FIRST = -20 }; /* it waits for none of them */
+	/* Of the ordinary threads of its session, or control group, it has its turn first; threads
+	 * of another one get as much time as all of its own. */
+	enum { FIRST = -20 };
 
+	p->taken = false;
+	p->own_nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	if (each_thread(p->pid, refuse_real_time, p) == -EBUSY)
+		return;
 	p->own_nice = getpriority(PRIO_PROCESS, (id_t)gettid());
 	setpriority(PRIO_PROCESS, (id_t)gettid(), FIRST);
 	p->taken = !get_mask(0, p->own) && !set_mask(0, p->one);

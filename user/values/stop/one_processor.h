@@ -13,8 +13,9 @@ struct one_processor;
 /* Puts the threads of @pid, which are stopped, on the processor that it may use and used last; what
  * they begin inherits that. 0, or -errno with @diag filled and all threads as they were. */
 int one_processor_begin(pid_t pid, struct one_processor **out, struct pugmark_diag *diag);
-/* The calling thread goes to that processor: while it executes, no thread does that shares it.
- * Where the kernel refuses that, it stays where it is. Behind it: back to where it might run
+/* The calling thread goes to that processor, when it gets a turn there: while it executes, no
+ * thread does that shares it. Where the kernel refuses that, or a thread of the process is
+ * scheduled in real time (chrt), it stays where it is. Behind it: back to where it might run
  * before. */
 void one_processor_take(struct one_processor *p);
 void one_processor_leave(struct one_processor *p);
