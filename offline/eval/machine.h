@@ -21,7 +21,7 @@ enum value_stop {
 	VALUE_STOP_CHANCE,  /* rip is at the instruction; the owner sets its results */
 	VALUE_STOP_TRAP,    /* rip is at ud2, int3, hlt or undecodable bytes */
 	VALUE_STOP_FAULT,   /* rip is at an access of memory that is not mapped, or a division */
-	VALUE_STOP_UNKNOWN_BRANCH, /* rip is at it */
+	VALUE_STOP_UNKNOWN_BRANCH, /* rip is at it, or at the write of a segment's base */
 	VALUE_STOP_UNKNOWN_STORE,  /* rip is at it */
 	VALUE_STOP_PLACE,	   /* rip is at an address of value_machine_place() */
 	VALUE_STOP_TRACE_FULL,	   /* the owner empties the trace and goes on */

@@ -276,7 +276,11 @@ static void forget_pointers(struct step *s)
 
 static bool decides(const struct value_insn *insn)
 {
-	return insn->kind == VALUE_INSN_JCC || insn->kind == VALUE_INSN_RET ||
+	/* Where all that lies that is relative to the base, of which no quality is kept. */
+	bool base = insn->mnemonic == ZYDIS_MNEMONIC_WRFSBASE ||
+		    insn->mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
+
+	return base || insn->kind == VALUE_INSN_JCC || insn->kind == VALUE_INSN_RET ||
 	       insn->kind == VALUE_INSN_JUMP_IND || insn->kind == VALUE_INSN_CALL_IND;
 }
 
