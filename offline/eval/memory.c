@@ -47,13 +47,22 @@ static struct value_page *page_filled(struct value_memory *mem, uint64_t addr)
 	return page;
 }
 
+/* The doubt up to which somebody may have written to @region. */
+static uint32_t written_to(const struct value_memory *mem, const struct value_region *region)
+{
+	if (region->prot & VALUE_WRITE)
+		return mem->doubt;
+	uint32_t forced = region->prot & VALUE_EXEC ? 0 : mem->forced;
+	return forced > region->writable_to ? forced : region->writable_to;
+}
+
 /* Whether somebody may have written to @page since its qualities were right. */
 static bool is_doubted(const struct value_memory *mem, const struct value_page *page, uint64_t addr)
 {
 	if (page->doubt == mem->doubt)
 		return false;
 	const struct value_region *region = value_memory_region(mem, addr);
-	return region && (region->prot & VALUE_WRITE || page->doubt < region->writable_to);
+	return region && page->doubt < written_to(mem, region);
 }
 
 /* Makes the exact bytes of @page, which is this memory's own, assumed, and no bit better. */
@@ -409,8 +418,7 @@ static int change_prot(struct value_memory *mem, uint64_t start, uint64_t end, u
 		part.off += addr - part.start;
 		part.start = addr;
 		part.end = part.end < end ? part.end : end;
-		if (part.prot & VALUE_WRITE)
-			part.writable_to = mem->doubt;
+		part.writable_to = written_to(mem, &part);
 		part.prot = set | (part.prot & ~clear);
 		addr = part.end;
 		int err = value_regions_replace(&mem->regions, part.start, part.end, &part);
@@ -459,6 +467,12 @@ void value_memory_assume_all(struct value_memory *mem)
 	flush(mem->write);
 }
 
+void value_memory_assume_forced(struct value_memory *mem)
+{
+	value_memory_assume_all(mem);
+	mem->forced = mem->doubt;
+}
+
 void value_memory_crowd(struct value_memory *mem, bool crowded)
 {
 	if (mem->crowded == crowded)
@@ -477,7 +491,7 @@ struct value_snapshot value_memory_snapshot(struct value_memory *mem)
 	if (mem->regions)
 		mem->regions->refs++;
 	flush(mem->write);
-	return (struct value_snapshot){mem->root, mem->regions, mem->doubt};
+	return (struct value_snapshot){mem->root, mem->regions, mem->doubt, mem->forced};
 }
 
 void value_memory_forget(struct value_memory *mem, struct value_snapshot *snapshot)
@@ -541,6 +555,7 @@ void value_memory_restore(struct value_memory *mem, const struct value_snapshot 
 	mem->root = snapshot->root;
 	mem->regions = snapshot->regions;
 	mem->doubt = snapshot->doubt;
+	mem->forced = snapshot->forced;
 	value_pages_hold(mem->root);
 	if (mem->regions)
 		mem->regions->refs++;
@@ -558,6 +573,7 @@ void value_memory_move(struct value_memory *to, struct value_memory *from)
 	to->root = from->root;
 	to->regions = from->regions;
 	to->doubt = from->doubt;
+	to->forced = from->forced;
 	to->n_shared = from->n_shared;
 	from->root = NULL;
 	from->regions = NULL;

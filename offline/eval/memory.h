@@ -42,8 +42,9 @@ struct value_region {
 	uint32_t source;
 	uint32_t prot;	/* enum value_protection */
 	uint32_t doubt; /* of the memory, when it was mapped: set by value_memory_map() */
-	/* Of the memory, when it lost VALUE_WRITE last, or 0: set by value_memory_protect(). A page
-	 * of it that is touched later may have been written until then. */
+	/* Of the memory, when somebody may have written to the mapping last before its protection
+	 * was changed, or 0: set by value_memory_protect(). A page of it that is touched later may
+	 * have been written until then. */
 	uint32_t writable_to;
 	/* A stack: the lowest address that the kernel makes part of it when that is touched; else
 	 * 0. */
@@ -70,7 +71,7 @@ struct value_regions;
 struct value_snapshot {
 	struct value_node *root;
 	struct value_regions *regions;
-	uint32_t doubt;
+	uint32_t doubt, forced;
 };
 
 /* Is told of each piece of memory that something has written. */
@@ -94,6 +95,7 @@ struct value_memory {
 	bool on_supposition;  /* whoever asks for a quality is told nothing better than assumed */
 	uint32_t n_shared;    /* such mappings so far; 0: none has to be looked for */
 	uint32_t doubt;	      /* how often value_memory_assume_all() was called on the way here */
+	uint32_t forced;      /* the doubt of value_memory_assume_forced() last; 0: never */
 	uint8_t *all_assumed; /* VALUE_PAGE of them, for pages that others may write */
 	uint8_t *all_exact;   /* VALUE_PAGE zeros: the qualities of all pages that are exact */
 	/* Addresses of pages that code was translated from which may change: a hash set of
@@ -157,6 +159,9 @@ int value_memory_limit_quality(struct value_memory *mem, uint64_t addr, size_t l
  * also where that is protected later.
  * Costs a visit of each page when it is next touched. */
 void value_memory_assume_all(struct value_memory *mem);
+/* Somebody may have written past all protections, as a debugger does: the same of every exact byte,
+ * but of those that may be executed and not written, so that their code is still one. */
+void value_memory_assume_forced(struct value_memory *mem);
 
 /* Says whether others may write at any time from now on. While they may, nothing that may be
  * written is better than assumed, as in memory that is shared. */

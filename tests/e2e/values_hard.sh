@@ -27,6 +27,7 @@ ring 1 10,11,12,20,21,22 -
 shared 1 10,11,12 -
 generates 1,2,3,4 - yes
 written 1 10,11 -
+fixed 1 10,11 -
 overwritten 1,2 11,21,30,41 yes
 listed 90 20,21,22,23 -
 itself 1 10,11,12,13,14 -'

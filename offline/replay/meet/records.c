@@ -83,8 +83,8 @@ static void doubt_protected(struct value_run *run, const struct capture *c)
 		value_memory_assume_all(&run->memory);
 }
 
-/* Whether what the call has written is not what it has captured, or not all. */
-static bool writes_untold(struct value_run *run, const struct capture *c)
+/* Whether the call may have written to memory by its file, past all protections. */
+static bool writes_by_file(struct value_run *run, const struct capture *c)
 {
 	const struct neighbours *n = run->neighbours;
 	uint64_t others = n ? n->memory_opened : 0;
@@ -93,8 +93,13 @@ static bool writes_untold(struct value_run *run, const struct capture *c)
 		run->memory_opened = c->order;
 	bool opened = (run->memory_opened && c->order > run->memory_opened) ||
 		      (others && c->order > others);
-	return (opened && memory_file_written(c)) || value_run_led_astray(run, c) ||
-	       syscall_writes_untold(c->nr, c->args, c->result);
+	return opened && memory_file_written(c);
+}
+
+/* Whether what the call has written is not what it has captured, or not all. */
+static bool writes_untold(struct value_run *run, const struct capture *c)
+{
+	return value_run_led_astray(run, c) || syscall_writes_untold(c->nr, c->args, c->result);
 }
 
 int value_run_kernel(struct value_run *run, const struct capture *c)
@@ -108,7 +113,9 @@ int value_run_kernel(struct value_run *run, const struct capture *c)
 		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
 	bool untold = writes_untold(run, c);
 	err = err ? err : value_run_ranges(run, c);
-	if (untold)
+	if (writes_by_file(run, c))
+		value_memory_assume_forced(&run->memory);
+	else if (untold)
 		value_memory_assume_all(&run->memory);
 	if (c->nr == SYS_arch_prctl && !c->result && c->args[0] == SET_FS)
 		value_machine_state(run->machine)->gpr[VALUE_FS] = c->args[1];

@@ -22,6 +22,7 @@ struct turned;
 struct outer_write {
 	uint64_t from, to;
 	int32_t pid;
+	bool forced; /* past all protections */
 };
 
 struct value_replay {

@@ -6,17 +6,32 @@
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
 
-bool value_neighbours_awake(const struct neighbours *n, uint64_t from, uint64_t to)
+static bool has_any(const struct spans *spans, uint64_t from, uint64_t to)
 {
-	size_t low = 0, high = n->n_awake;
+	size_t low = 0, high = spans->n;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		if (n->awake[mid].to < from)
+		if (spans->at[mid].to < from)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < n->n_awake && n->awake[low].from <= to;
+	return low < spans->n && spans->at[low].from <= to;
+}
+
+bool value_neighbours_awake(const struct neighbours *n, uint64_t from, uint64_t to)
+{
+	return has_any(&n->awake, from, to);
+}
+
+bool value_neighbours_forced(const struct value_run *run, uint64_t from, uint64_t to)
+{
+	const struct neighbours *n = run->neighbours;
+	uint64_t opened = run->memory_opened;
+	if (n->memory_opened && (!opened || n->memory_opened < opened))
+		opened = n->memory_opened;
+	return has_any(&n->forced, from, to) ||
+	       (opened && opened <= to && has_any(&n->to_file, from > opened ? from : opened, to));
 }
 
 uint64_t value_run_piece_begins(const struct value_run *run, uint64_t i)

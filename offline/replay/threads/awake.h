@@ -8,9 +8,15 @@
 #include "offline/replay/records/waking.h"
 #include "offline/replay/replay.h"
 
+struct spans {
+	struct span *at; /* by from, no two touch */
+	size_t n, room;
+};
+
 struct neighbours {
-	struct span *awake; /* by from, no two touch */
-	size_t n_awake, room_awake;
+	struct spans awake;
+	struct spans forced;	  /* another process writes past all protections */
+	struct spans to_file;	  /* a neighbour writes to a file, perhaps to that of the memory */
 	struct capture *mappings; /* by order */
 	size_t n_mappings, room_mappings;
 	uint64_t memory_opened; /* when in the order (memory_file.h); 0: by none of them */
@@ -18,6 +24,8 @@ struct neighbours {
 
 /* Whether a neighbour is awake anywhere between two moments. */
 bool value_neighbours_awake(const struct neighbours *n, uint64_t from, uint64_t to);
+/* Whether somebody else may have written past all protections between two moments. */
+bool value_neighbours_forced(const struct value_run *run, uint64_t from, uint64_t to);
 /* When the piece before record @i begins: at record @i - 1 (0: the task's start); and when it ends:
  * at record @i, or where that is a system call or a lost processor, when that began. */
 uint64_t value_run_piece_begins(const struct value_run *run, uint64_t i);

@@ -38,7 +38,9 @@ void value_neighbours_free(struct neighbours *n)
 {
 	if (!n)
 		return;
-	free(n->awake);
+	free(n->awake.at);
+	free(n->forced.at);
+	free(n->to_file.at);
 	free(n->mappings);
 	free(n);
 }
@@ -56,12 +58,18 @@ static bool grow(void **list, size_t *room, size_t n, size_t size)
 	return true;
 }
 
-static bool add_span(struct neighbours *n, uint64_t from, uint64_t to)
+static bool add_span(struct spans *spans, uint64_t from, uint64_t to)
 {
-	if (!grow((void **)&n->awake, &n->room_awake, n->n_awake, sizeof(*n->awake)))
+	if (!grow((void **)&spans->at, &spans->room, spans->n, sizeof(*spans->at)))
 		return false;
-	n->awake[n->n_awake++] = (struct span){from, to};
+	spans->at[spans->n++] = (struct span){from, to};
 	return true;
+}
+
+/* From when to when the call was made. */
+static struct span span_of(const struct capture *c)
+{
+	return (struct span){c->entered ? c->entered : c->order, c->order};
 }
 
 static bool add_mapping(struct neighbours *n, const struct capture *c)
@@ -91,12 +99,14 @@ static int add_neighbour(struct neighbours *n, const struct captures *captures, 
 		fine = add_mapping(n, &c);
 		if (memory_file_opened(&c) && (!n->memory_opened || c.order < n->memory_opened))
 			n->memory_opened = c.order;
+		if (memory_file_written(&c))
+			fine &= add_span(&n->to_file, span_of(&c).from, c.order);
 		if (value_waking_next(&waking, &c, &span))
-			fine &= add_span(n, span.from, span.to);
+			fine &= add_span(&n->awake, span.from, span.to);
 	}
 	captures_iter_free(iter);
 	if (waking.awake)
-		fine &= add_span(n, waking.since, UINT64_MAX);
+		fine &= add_span(&n->awake, waking.since, UINT64_MAX);
 	return more < 0 ? more : fine ? 0 : -ENOMEM;
 }
 
@@ -112,19 +122,26 @@ static int by_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void tidy(struct neighbours *n)
+static void merge(struct spans *spans)
 {
 	size_t kept = 0;
+	if (spans->n)
+		qsort(spans->at, spans->n, sizeof(*spans->at), by_from);
+	for (size_t i = 1; i < spans->n; i++)
+		if (spans->at[i].from > spans->at[kept].to)
+			spans->at[++kept] = spans->at[i];
+		else if (spans->at[i].to > spans->at[kept].to)
+			spans->at[kept].to = spans->at[i].to;
+	spans->n = spans->n ? kept + 1 : 0;
+}
+
+static void tidy(struct neighbours *n)
+{
 	if (n->n_mappings)
 		qsort(n->mappings, n->n_mappings, sizeof(*n->mappings), by_order);
-	if (n->n_awake)
-		qsort(n->awake, n->n_awake, sizeof(*n->awake), by_from);
-	for (size_t i = 1; i < n->n_awake; i++)
-		if (n->awake[i].from > n->awake[kept].to)
-			n->awake[++kept] = n->awake[i];
-		else if (n->awake[i].to > n->awake[kept].to)
-			n->awake[kept].to = n->awake[i].to;
-	n->n_awake = n->n_awake ? kept + 1 : 0;
+	merge(&n->awake);
+	merge(&n->forced);
+	merge(&n->to_file);
 }
 
 /* Whether the system call writes into another process' memory. @opened: the task, or one that was
@@ -155,8 +172,9 @@ static int find_outer(struct value_replay *replay, const struct family_task *tas
 		if (!grow((void **)&replay->outer, room, replay->n_outer, sizeof(*replay->outer)))
 			err = -ENOMEM;
 		else
-			replay->outer[replay->n_outer++] = (struct outer_write){
-				c.entered ? c.entered : c.order, c.order, task->pid};
+			replay->outer[replay->n_outer++] =
+				(struct outer_write){span_of(&c).from, c.order, task->pid,
+						     c.nr != SYS_process_vm_writev};
 	}
 	captures_iter_free(iter);
 	return more < 0 ? more : err;
@@ -182,7 +200,9 @@ static int add_outer(const struct value_replay *replay, int32_t pid, struct neig
 		const struct outer_write *w = &replay->outer[i];
 		if (w->pid == pid)
 			continue;
-		if ((!*n && !(*n = calloc(1, sizeof(**n)))) || !add_span(*n, w->from, w->to))
+		if ((!*n && !(*n = calloc(1, sizeof(**n)))) ||
+		    !add_span(&(*n)->awake, w->from, w->to) ||
+		    (w->forced && !add_span(&(*n)->forced, w->from, w->to)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -225,7 +245,8 @@ int value_neighbours_new(const struct value_replay *replay, uint32_t task, struc
 		if (tasks[i] != task && (!other || other->pid == self->pid))
 			err = add_neighbour(n, replay->captures, tasks[i]);
 	}
-	if (n && !err && value_neighbours_lost(replay, self->pid) && !add_span(n, 0, UINT64_MAX))
+	if (n && !err && value_neighbours_lost(replay, self->pid) &&
+	    !add_span(&n->awake, 0, UINT64_MAX))
 		err = -ENOMEM;
 	if (!err && self)
 		err = add_outer(replay, self->pid, &n);
@@ -292,6 +313,9 @@ int value_run_neighbours(struct value_run *run)
 	int stop = meet(run, first, from, now);
 	if (stop != VALUE_REPLAY_LIMIT)
 		return stop;
+	/* What the task may not write itself is doubted until the next record by that. */
+	if (value_neighbours_forced(run, from, value_run_piece_ends(run, run->next)))
+		value_memory_assume_forced(&run->memory);
 	bool crowded =
 		value_threads_together(run)
 			? value_threads_crowded(run)

@@ -215,6 +215,46 @@ static void protection_takes_no_doubt_away(void **state)
 	value_memory_deinit(&mem);
 }
 
+/* What somebody has written past all protections was, perhaps, to a page that may only be read,
+ * touched before or not; not to what is mapped later, nor, as is taken for true, to code. */
+static void no_protection_holds_against_force(void **state)
+{
+	const uint64_t start = 0x500000, untouched = start + VALUE_PAGE,
+		       code = untouched + VALUE_PAGE;
+	const uint64_t later = code + VALUE_PAGE;
+	struct value_region data = {.start = start, .end = code, .prot = VALUE_READ};
+	const struct value_region text = {
+		.start = code, .end = later, .prot = VALUE_READ | VALUE_EXEC};
+	struct value_memory mem;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(&mem, &data), 0);
+	assert_int_equal(value_memory_map(&mem, &text), 0);
+	assert_int_equal(quality_at(&mem, start), VALUE_EXACT);
+	struct value_snapshot before = value_memory_snapshot(&mem);
+	value_memory_assume_forced(&mem);
+	struct value_snapshot behind = value_memory_snapshot(&mem);
+	data.start = later;
+	data.end = later + VALUE_PAGE;
+	for (int turn = 0; turn < 2; turn++) {
+		assert_int_equal(value_memory_map(&mem, &data), 0);
+		if (turn) /* it is doubted as what it was */
+			assert_int_equal(value_memory_protect(&mem, untouched, code,
+							      VALUE_READ | VALUE_EXEC, false),
+					 0);
+		assert_int_equal(quality_at(&mem, start), VALUE_ASSUMED);
+		assert_int_equal(quality_at(&mem, untouched), VALUE_ASSUMED);
+		assert_int_equal(quality_at(&mem, code), VALUE_EXACT);
+		assert_int_equal(quality_at(&mem, later), VALUE_EXACT);
+		value_memory_restore(&mem, &before);
+		assert_int_equal(quality_at(&mem, untouched), VALUE_EXACT);
+		value_memory_restore(&mem, &behind);
+	}
+	value_memory_forget(&mem, &before);
+	value_memory_forget(&mem, &behind);
+	value_memory_deinit(&mem);
+}
+
 static void what_is_changed_goes_on_behind_a_hole(void **state)
 {
 	const uint64_t hole = BASE + 2 * VALUE_PAGE, behind = hole + VALUE_PAGE;
@@ -411,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_stack_grows_as_far_as_it_may),
 		cmocka_unit_test(protection_takes_no_doubt_away),
 		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
+		cmocka_unit_test(no_protection_holds_against_force),
 		cmocka_unit_test(what_is_changed_goes_on_behind_a_hole),
 		cmocka_unit_test(what_may_be_protected_may_be_written),
 		cmocka_unit_test(doubt_makes_nothing_known),
