@@ -297,6 +297,7 @@ int value_run_library(struct value_run *run)
 	       !(run->stop_behind && run->next >= run->stop_behind)) {
 		stop = one_stop(run);
 		stop = stop == VALUE_REPLAY_LIMIT ? value_run_neighbours(run) : stop;
+		stop = stop == VALUE_REPLAY_LIMIT ? run->ended : stop; /* as these say */
 	}
 	value_machine_side(m, VALUE_SIDE_TRACED);
 	run->in_libraries += value_machine_count(m);

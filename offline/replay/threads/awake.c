@@ -57,6 +57,11 @@ bool value_run_was_crowded(const struct value_run *run, uint64_t first)
 	return crowded;
 }
 
+bool value_run_ends_crowded(const struct value_run *run, bool crowded)
+{
+	return crowded && run->next >= run->records->n;
+}
+
 bool value_run_was_alone(const struct value_run *run, uint64_t from, uint64_t to)
 {
 	return !run->neighbours || (from && !value_neighbours_awake(run->neighbours, from, to));

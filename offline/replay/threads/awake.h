@@ -32,5 +32,8 @@ uint64_t value_run_piece_begins(const struct value_run *run, uint64_t i);
 uint64_t value_run_piece_ends(const struct value_run *run, uint64_t i);
 /* Whether a neighbour was awake while the run executed something from record @first on. */
 bool value_run_was_crowded(const struct value_run *run, uint64_t first);
+/* Whether the run is over, beside neighbours that are awake (@crowded): behind its last record
+ * nothing tells how far it came, nor what it found. */
+bool value_run_ends_crowded(const struct value_run *run, bool crowded);
 
 #endif

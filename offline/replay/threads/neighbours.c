@@ -320,8 +320,7 @@ int value_run_neighbours(struct value_run *run)
 		value_threads_together(run)
 			? value_threads_crowded(run)
 			: value_neighbours_awake(n, now, value_run_piece_ends(run, run->next));
-	/* Up to where it came, and what it found meanwhile, nothing tells. */
-	if (crowded && run->next >= run->records->n) {
+	if (value_run_ends_crowded(run, crowded)) {
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_LIMIT;
 	}

@@ -23,6 +23,7 @@
 #include "offline/replay/run/run.h"
 #include "offline/replay/run/standing.h"
 #include "offline/replay/run/together.h"
+#include "offline/replay/threads/awake.h"
 
 /* --- when ------------------------------------------------------------------------------------ */
 
@@ -92,7 +93,7 @@ int value_threads_step(struct value_threads *t, struct value_run *m)
 	uint64_t count = value_run_count(m);
 	bool crowded = value_threads_crowded(m);
 	int stop;
-	if (crowded && m->next >= m->records->n) { /* as value_run_neighbours() */
+	if (value_run_ends_crowded(m, crowded)) {
 		value_memory_assume_all(&t->holder->memory);
 		m->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_LIMIT;
