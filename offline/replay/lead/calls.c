@@ -23,7 +23,11 @@ static const uint8_t kept[] = {VALUE_RBX, VALUE_RBP, 12, 13, 14, 15};
 
 void value_run_dead_stack(struct value_run *run, uint64_t sp)
 {
-	value_memory_set_quality(&run->memory, sp - DEAD_STACK, DEAD_STACK, VALUE_UNKNOWN);
+	/* Of its two pages each for itself: the lower one may not be mapped. */
+	uint64_t page = sp & ~(uint64_t)(VALUE_PAGE - 1);
+	value_memory_set_quality(&run->memory, page, sp - page, VALUE_UNKNOWN);
+	value_memory_set_quality(&run->memory, sp - DEAD_STACK, page - (sp - DEAD_STACK),
+				 VALUE_UNKNOWN);
 }
 
 static bool push_call(struct value_run *run, uint64_t sp)
