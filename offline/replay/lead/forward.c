@@ -316,7 +316,7 @@ static int check_supposed(struct value_run *run)
 static bool is_open_for_long(const struct value_run *run)
 {
 	return run->next >= run->records->n &&
-	       value_run_count(run) - run->supposition.agreed > OPEN_MAX;
+	       value_run_count(run) - run->supposition.agreed >= OPEN_MAX;
 }
 
 enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
@@ -350,6 +350,9 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 		uint64_t to = until < run->snapshot_next ? until : run->snapshot_next;
 		to = to < told ? to : told;
 		to = to < count + STEP ? to : count + STEP;
+		/* Wherever one came from, it ends at the same instruction. */
+		if (run->next >= run->records->n && to > run->supposition.agreed + OPEN_MAX)
+			to = run->supposition.agreed + OPEN_MAX;
 		if (check_supposed(run) != VALUE_REPLAY_LIMIT)
 			return VALUE_REPLAY_GAP;
 		int stop = run->outside		       ? value_run_outside(run)
