@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* times.c: see times.h. Of a block those of the node are held, until another one is met. */
+/* times.c: see times.h. Holds the node's timestamps of one block, the one read last. */
 #include "offline/wet/recompute/times.h"
 
 #include "offline/base/search.h"
@@ -54,6 +54,8 @@ static bool open_block(struct wet_times *t, uint32_t i)
 	struct block_paths *p = t->paths;
 	uint64_t before = p->file->again[i].paths, n = 0;
 	t->open = p->file->n_again;
+	if (block_paths_read(p, i)) /* the counts are right then */
+		return false;
 	t->first = block_paths_executions(p, i, t->node);
 	t->n = block_paths_executions(p, i + 1, t->node) - t->first;
 	if (t->n > t->room) {
@@ -61,7 +63,7 @@ static bool open_block(struct wet_times *t, uint32_t i)
 		t->at = malloc(t->n * sizeof(*t->at));
 		t->room = t->at ? t->n : 0;
 	}
-	if (t->n > t->room || block_paths_read(p, i))
+	if (t->n > t->room)
 		return false;
 	for (uint64_t path = 0; path < p->n && n < t->n; path++)
 		if (p->nodes[path] == t->node)
