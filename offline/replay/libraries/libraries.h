@@ -47,9 +47,8 @@ bool value_libraries_has(const struct value_libraries *libraries, uint64_t addr)
 /* The function with variants that begins at @addr; NULL: there is none. */
 const struct library_function *value_libraries_function(const struct value_libraries *libraries,
 							uint64_t addr);
-/* Whether the stack below the function, at which @m is, is behind it another one than the replay
- * has: that was written by the code that ran, or by the variant that is executed instead (@plain).
- */
+/* True if the code that ran, or (@plain) the variant executed instead, may write to the stack below
+ * its return address. The caller then calls value_run_dead_stack(). @m stands at @f. */
 bool value_libraries_stack(struct value_libraries *libraries, struct value_machine *m,
 			   const struct library_function *f, bool plain);
 /* Whether @addr is in the code that the kernel maps for time; and the function's name, or "". */

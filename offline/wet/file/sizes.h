@@ -18,12 +18,13 @@ struct wet_size {
 	uint64_t original, tier1, tier2;
 };
 
-/* Takes each stream as it is stored, in this order: of each node its timestamps, if there are no
- * blocks that tell them, and of each of its
- * groups the pattern, if there is more than one tuple, and the values of each statement; then of
- * each edge with labels of its own those of the consumer and of the producer; then those of
- * again_put.h. 0 or -errno, which ends it. */
+/* Takes each stream as it is stored, in this order:
+ * - of each node its timestamps (if no blocks tell them); of each of its groups the pattern (if
+ *   there is more than one tuple) and the values of each statement;
+ * - of each edge with labels of its own those of the consumer, and those of the producer;
+ * - those of again_put.h. */
 struct wet_sink {
+	/* 0 or -errno, which ends it. */
 	int (*put)(void *ctx, const uint8_t *bytes, size_t len);
 	void *ctx;
 };
@@ -37,9 +38,11 @@ struct wet_sizes {
 	uint64_t bytes[WET_KINDS];
 	double step_ns[2];			/* of a predictor, of a block */
 	uint64_t edge_labels, edge_labels_kept; /* pairs of timestamps */
-	uint64_t walked;	      /* nodes, in each direction: the first 2^20 at most */
-	double forward_s, backward_s; /* of their timestamps, compressed */
-	bool walk_right;	      /* it was the control flow, both ways */
+	/* Executions of nodes that were walked in each direction, from the first one on: 2^20 or
+	 * fewer; with blocks, whole ones until there are as many. And how long that took. */
+	uint64_t walked;
+	double forward_s, backward_s;
+	bool walk_right; /* it was the control flow, both ways */
 };
 
 /* Compresses all streams; @sink may be NULL. @noted: values are executed again, or NULL. 0,
