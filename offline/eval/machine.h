@@ -51,7 +51,7 @@ struct value_block {
 	struct value_block *link[2]; /* where it goes on: jumps taken, or not */
 	struct value_block *chain;   /* of the table of blocks */
 	const uint8_t *bytes;	     /* the code, if it is made */
-	struct value_block *older;   /* the same table of blocks that are made, gone or not */
+	struct value_block *older;   /* next in made_code.c's list of this address */
 };
 
 /* What was executed, while a trace is on. Addresses and results are those of each instruction of a
