@@ -187,11 +187,13 @@ static int step_once(struct value_machine *m, struct value_trace *trace)
  * was refused, so that no block that it changes goes on. */
 static int step(struct value_machine *m, struct value_trace *trace)
 {
+	const uint64_t resumed = m->resumed;
 	int stop = step_once(m, trace);
 	if (stop != VALUE_STOP_FAULT || !m->memory || !m->memory->stored_to_watched)
 		return stop;
 	m->unwatched = true; /* it may store to its own page */
 	value_memory_unwatch(m->memory);
+	m->resumed = resumed; /* the place there was met */
 	stop = step_once(m, trace);
 	m->unwatched = false;
 	value_made_look_again(m);

@@ -136,11 +136,34 @@ static void what_is_not_exact_is_not_executed(void **state)
 	}
 }
 
+/* The store of which is refused at first, as it is to the page of its own code. */
+static void a_place_is_met_once(void **state)
+{
+	static const uint8_t code[] = {0xc7, 0x05, 0x10, 0, 0, 0, 1, 0, 0, 0, 0xc3};
+	struct value_memory memory;
+	struct value_machine *m = small_machine(&memory, CODE, VALUE_PAGE, DATA, true);
+	(void)state;
+	assert_non_null(m);
+	assert_int_equal(value_machine_made(m, CODE, CODE + VALUE_PAGE), 0);
+	assert_int_equal(value_memory_write(&memory, CODE, code, sizeof(code), VALUE_EXACT), 0);
+	assert_int_equal(value_machine_place(m, CODE), 0);
+	value_set_gpr(m, VALUE_RSP, DATA, VALUE_EXACT);
+	value_machine_state(m)->rip = CODE;
+	value_machine_side(m, VALUE_SIDE_LIBRARY);
+	assert_int_equal(value_machine_run(m, 100, NULL), VALUE_STOP_PLACE);
+	assert_int_equal(value_machine_state(m)->rip, CODE);
+	assert_int_equal(value_machine_run(m, 100, NULL), VALUE_STOP_OUTSIDE);
+	assert_int_equal(value_machine_count(m), 2);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_stands_there_is_executed),
 		cmocka_unit_test(what_is_not_exact_is_not_executed),
+		cmocka_unit_test(a_place_is_met_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
