@@ -6,17 +6,20 @@
 
 enum { INSN_MAX = ZYDIS_MAX_INSTRUCTION_LENGTH };
 
-/* The bytes of the instruction at @ip, as many as there are in code; 0: none. */
+/* The bytes of the instruction at @ip, as many as there are in code and exact; 0: none. */
 static size_t fetch(struct value_machine *m, uint64_t ip, uint8_t *bytes)
 {
-	size_t n = 0;
-	while (n < INSN_MAX && value_machine_is_code(m, ip + n)) {
+	size_t n = 0, end = 0;
+	while (n == end && n < INSN_MAX && value_machine_is_code(m, ip + n)) {
+		uint8_t quality[INSN_MAX];
 		size_t part = VALUE_PAGE - (ip + n) % VALUE_PAGE;
 		part = part < INSN_MAX - n ? part : INSN_MAX - n;
-		uint8_t quality;
-		if (value_memory_read(m->memory, ip + n, bytes + n, part, &quality) || quality)
+		if (value_memory_read(m->memory, ip + n, bytes + n, part, NULL) ||
+		    value_memory_read_qualities(m->memory, ip + n, quality, part))
 			break;
-		n += part;
+		end = n + part;
+		for (size_t i = 0; i < part && quality[i] == VALUE_EXACT; i++)
+			n++;
 	}
 	return n;
 }

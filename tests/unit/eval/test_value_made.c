@@ -136,6 +136,31 @@ static void what_is_not_exact_is_not_executed(void **state)
 	}
 }
 
+/* A return with data behind it that is not exact; one that is not exact itself. */
+static void code_ends_where_bytes_are_not_exact(void **state)
+{
+	static const uint8_t code[] = {0xb8, 1, 0, 0, 0, 0xff, 0xc9, 0x75, 0xf7, 0xc3};
+	const uint64_t ends[] = {CODE + sizeof(code), CODE + VALUE_PAGE};
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct value_memory memory;
+		struct value_machine *m = small_machine(&memory, CODE, 2 * VALUE_PAGE, DATA, true);
+		const uint64_t start = ends[i] - sizeof(code);
+		assert_non_null(m);
+		assert_int_equal(value_machine_made(m, CODE, CODE + 2 * VALUE_PAGE), 0);
+		assert_int_equal(
+			value_memory_write(&memory, start, code, sizeof(code), VALUE_EXACT), 0);
+		value_memory_set_quality(&memory, ends[i], 1, VALUE_ASSUMED);
+		assert_int_equal(by_machine(m, start), 1);
+		value_memory_set_quality(&memory, ends[i] - 1, 1, VALUE_ASSUMED);
+		value_machine_state(m)->rip = ends[i] - 1;
+		assert_int_equal(value_machine_run(m, value_machine_count(m) + 100, NULL),
+				 VALUE_STOP_TRAP);
+		value_machine_free(m);
+		value_memory_deinit(&memory);
+	}
+}
+
 /* The store of which is refused at first, as it is to the page of its own code. */
 static void a_place_is_met_once(void **state)
 {
@@ -163,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_stands_there_is_executed),
 		cmocka_unit_test(what_is_not_exact_is_not_executed),
+		cmocka_unit_test(code_ends_where_bytes_are_not_exact),
 		cmocka_unit_test(a_place_is_met_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
