@@ -154,6 +154,9 @@ static inline void value_made_sync(struct value_machine *m)
 /* The block of code that may change at @ip which was translated before and whose bytes are there
  * again, and which is found from now on; NULL: there is none. */
 struct value_block *value_made_again(struct value_machine *m, uint64_t ip, bool single);
+/* Whether the code at @ip may change while others are awake, who may make it writable and write to
+ * it at any time. */
+bool value_made_is_crowded(const struct value_machine *m, uint64_t ip);
 /* Whether no more of the code at @ip, which may change, is to be translated. */
 bool value_made_is_full(const struct value_machine *m, uint64_t ip);
 /* If @b, which was just translated, is of code that may change, that is watched from now on. False:

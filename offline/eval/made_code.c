@@ -60,6 +60,11 @@ void value_machine_no_made(struct value_machine *m)
 		value_take_out(m, is_made, 0);
 }
 
+bool value_made_is_crowded(const struct value_machine *m, uint64_t ip)
+{
+	return m->memory->crowded && may_change(m, ip);
+}
+
 bool value_made_is_full(const struct value_machine *m, uint64_t ip)
 {
 	return m->makeable < VALUE_BLOCK_INSNS && may_change(m, ip);
@@ -81,7 +86,7 @@ static bool is_as_it_was(const struct value_machine *m, const struct value_block
 
 struct value_block *value_made_again(struct value_machine *m, uint64_t ip, bool single)
 {
-	if (!m->made || !may_change(m, ip))
+	if (!m->made || m->memory->crowded || !may_change(m, ip))
 		return NULL;
 	struct value_block *b = *list_of(m, ip);
 	while (b && !(b->ip == ip && b->gone && b->single == single && b->side == m->side &&

@@ -10,7 +10,8 @@ enum { INSN_MAX = ZYDIS_MAX_INSTRUCTION_LENGTH };
 static size_t fetch(struct value_machine *m, uint64_t ip, uint8_t *bytes)
 {
 	size_t n = 0, end = 0;
-	while (n == end && n < INSN_MAX && value_machine_is_code(m, ip + n)) {
+	while (n == end && n < INSN_MAX && value_machine_is_code(m, ip + n) &&
+	       !value_made_is_crowded(m, ip + n)) {
 		uint8_t quality[INSN_MAX];
 		size_t part = VALUE_PAGE - (ip + n) % VALUE_PAGE;
 		part = part < INSN_MAX - n ? part : INSN_MAX - n;

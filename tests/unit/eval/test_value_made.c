@@ -108,12 +108,13 @@ static void what_stands_there_is_executed(void **state)
 	value_memory_deinit(&memory);
 }
 
-/* One byte of it is not known any more, or all that may be written is assumed: it is no code. */
+/* One byte of it is not known any more, or all that may be written is assumed, or others are awake,
+ * who may make it writable: it is no code. */
 static void what_is_not_exact_is_not_executed(void **state)
 {
 	static const uint8_t code[] = {0xb8, 1, 0, 0, 0, 0xff, 0xc9, 0x75, 0xf7, 0xc3};
 	(void)state;
-	for (int how = 0; how < 3; how++) {
+	for (int how = 0; how < 4; how++) {
 		struct value_memory memory;
 		struct value_machine *m = small_machine(&memory, CODE, VALUE_PAGE, DATA, true);
 		assert_non_null(m);
@@ -125,7 +126,11 @@ static void what_is_not_exact_is_not_executed(void **state)
 			value_memory_set_quality(&memory, CODE + 2, 1, VALUE_UNKNOWN);
 		else if (how == 1)
 			value_memory_assume_all(&memory);
-		else
+		else if (how == 3)
+			assert_int_equal(value_memory_protect(&memory, CODE, CODE + VALUE_PAGE,
+							      VALUE_READ | VALUE_EXEC, false),
+					 0);
+		if (how >= 2)
 			value_memory_crowd(&memory, true);
 		value_machine_state(m)->rip = CODE;
 		assert_int_equal(value_machine_run(m, value_machine_count(m) + 100, NULL),
