@@ -4,7 +4,7 @@
 # write them again. What is read is known all the same: wherever one byte of them has changed, at whatever length,
 # and where a handler that comes at any instruction reads by the same stub. Bytes that are the same take no room in
 # the ring of bytes, which goes round under others. A program whose unaligned accesses are faults (EFLAGS.AC) has none
-# in the stub, wherever its buffers lie.
+# in the stub, wherever its buffers lie; of one that has the direction flag set at a call nothing is told that is wrong.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -155,4 +155,30 @@ claim 'who has unaligned accesses checked does not die' is "$? $(grep -c ^note p
 claim 'no hooks were needed here either, and nothing was lost' is "$(grep -c hooks err) $(grep -c lost err)" '0 0'
 "$PUGMARK" values rec2 note --limit 3000 >got 2>err
 claim 'all that it has read is known' is "$(sed -nE 's/^[0-9]+ [0-9]+ (note\([^)]*\)).*/\1/p' got | cmp - <(grep ^note printed) 2>&1)" ''
+
+cat >backwards.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include "note.h"
+int main(void)
+{
+	static char bytes[256];
+	int fd = open("/proc/self/exe", O_RDONLY);
+	for (int i = 0; i < 4; i++) {
+		__asm__ volatile("std");
+		long result = pread(fd, bytes + 100, 40, i);
+		__asm__ volatile("cld");
+		for (int k = 0; k < sizeof(bytes); k++)
+			result = result * 31 + bytes[k];
+		note(i, result);
+	}
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -o backwards backwards.c -Wl,-z,now || skip 'no compiler'
+timeout 60 "$PUGMARK" record --level values --carrier patch -o rec3 -- ./backwards >printed 2>err
+claim 'nor who has the direction flag set' is "$? $(grep -c ^note printed)" '0 4'
+"$PUGMARK" values rec3 note --limit 3000 >got 2>err
+sed -nE 's/^[0-9]+ [0-9]+ (note\([^)]*\)).*/\1/p' got | grep -v '[~?]' >sure
+claim 'and no other bytes are told to be what it has read' is "$(grep -vcxFf printed sure)" 0
 conclude

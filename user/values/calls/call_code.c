@@ -248,6 +248,8 @@ asm(".pushsection .rodata.call_code, \"a\", @progbits\n"
     "	jne .Lcall_compare\n"
     "	jmp .Lcall_stamp\n"
     ".Lcall_copy:\n"
+    "	testb $4, 13(%r11)\n" /* the direction flag: it would be copied backwards */
+    "	jnz .Lcall_unread\n"
     "	lea 63(%r8), %rax\n"
     "	and $-64, %rax\n"
     "	mov 32(%rdi), %rdx\n"
