@@ -3,13 +3,13 @@
  * event a site. */
 #include "user/kernel/probe_links.h"
 
+#include "offline/base/own_nice.h"
 #include "user/kernel/site_bytes.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 uint32_t probe_links_first_site(const struct recorder_options *options, uint32_t module)
@@ -126,23 +126,6 @@ double probe_links_try_removing(struct probe_links *l, const struct recorder_opt
 	return (after.tv_sec - before.tv_sec) + (after.tv_nsec - before.tv_nsec) / 1e9;
 }
 
-/* Raises this thread's priority while probes are placed or removed. The kernel does that work in
- * our name, a few microseconds for each probe and process, and the traced programs pay for probes
- * that are only half placed. Without CAP_SYS_NICE the thread takes its turn. */
-static int hurry_begin(void)
-{
-	errno = 0;
-	int nice = getpriority(PRIO_PROCESS, 0);
-	if (!errno)
-		setpriority(PRIO_PROCESS, 0, -20);
-	return nice;
-}
-
-static void hurry_end(int nice)
-{
-	setpriority(PRIO_PROCESS, 0, nice);
-}
-
 int probe_links_place(struct probe_links *l, const struct recorder_options *options,
 		      uint32_t generation, const bool *only, bool value, struct pugmark_diag *diag)
 {
@@ -157,10 +140,12 @@ int probe_links_place(struct probe_links *l, const struct recorder_options *opti
 		int err = site_bytes_check(mod, diag);
 		if (err)
 			return err;
-		int nice = hurry_begin();
+		/* The kernel places probes in our name, a few microseconds for each one and
+		 * process, and the traced programs pay for those that are only half placed. */
+		int nice = own_nice_first();
 		err = l->multi ? attach_multi(l, mod, first, &choice, diag)
 			       : attach_perf(l, mod, first, &choice, diag);
-		hurry_end(nice);
+		own_nice_put_back(nice);
 		if (err)
 			return err;
 	}
@@ -169,10 +154,10 @@ int probe_links_place(struct probe_links *l, const struct recorder_options *opti
 
 void probe_links_remove(struct probe_links *l, uint32_t first, uint32_t n)
 {
-	int nice = hurry_begin();
+	int nice = own_nice_first();
 	for (uint32_t i = first; i < first + n; i++)
 		bpf_link__destroy(l->at[i]);
-	hurry_end(nice);
+	own_nice_put_back(nice);
 	l->n -= n;
 	if (n)
 		memmove(l->at + first, l->at + first + n, (l->n - first) * sizeof(*l->at));

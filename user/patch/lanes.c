@@ -4,6 +4,7 @@
 #include "user/patch/lanes_impl.h"
 
 #include "offline/base/clock.h"
+#include "offline/base/own_nice.h"
 #include "offline/base/write_all.h"
 #include "bpf/protocol.h"
 #include "user/patch/holders.h"
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -283,7 +283,7 @@ static void *drain_main(void *context)
 	uint64_t wait_ns = POLL_MIN_NS;
 	struct timespec cpu;
 
-	setpriority(PRIO_PROCESS, gettid(), -20);
+	own_nice_first();
 	while (!__atomic_load_n(&l->finishing, __ATOMIC_RELAXED)) {
 		if (pass(l))
 			wait_ns = POLL_MIN_NS;

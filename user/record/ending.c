@@ -3,6 +3,7 @@
 #include "user/record/ending.h"
 
 #include "offline/base/clock.h"
+#include "offline/base/own_nice.h"
 #include "user/kernel/probe_links.h"
 #include "user/record/own_memory.h"
 #include "user/record/probed/callers.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,7 +125,7 @@ enum recorder_stop ending_wait(struct recording_run *run)
 	const volatile struct batch_counters *counters = probes_counters(run->probes);
 
 	if (o->max_overhead > 0) /* when probes must go, it does not wait for a processor */
-		setpriority(PRIO_PROCESS, gettid(), -20);
+		own_nice_first();
 	for (;;) {
 		struct pollfd fds[] = {
 			{run->signals.fd, POLLIN, 0},

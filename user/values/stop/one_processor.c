@@ -4,6 +4,8 @@
  * known to who records it. */
 #include "user/values/stop/one_processor.h"
 
+#include "offline/base/own_nice.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
@@ -12,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { PROCESSORS = 8192, MASK_BYTES = PROCESSORS / 8, DEPTH = 16 };
@@ -26,8 +27,8 @@ struct one_processor {
 	pid_t pid;
 	uint8_t one[MASK_BYTES];
 	uint8_t own[MASK_BYTES]; /* where the thread might run that has taken it */
-	int own_nice;
-	bool taken;
+	int own_nice;		 /* its priority, while it hurries */
+	bool hurries, taken;
 	struct thread_mask *threads; /* the first is the process' first */
 	size_t n, room;
 	pid_t *stay; /* threads that got nothing back */
@@ -184,25 +185,22 @@ static int refuse_real_time(struct one_processor *p, pid_t tid)
 
 void one_processor_take(struct one_processor *p)
 {
-	/* Of the ordinary threads of its session, or control group, it has its turn first; threads
-	 * of another one get as much time as all of its own. */
-	enum { FIRST = -20 };
-
-	p->taken = false;
-	p->own_nice = getpriority(PRIO_PROCESS, (id_t)gettid());
 	if (each_thread(p->pid, refuse_real_time, p) == -EBUSY)
 		return;
-	p->own_nice = getpriority(PRIO_PROCESS, (id_t)gettid());
-	setpriority(PRIO_PROCESS, (id_t)gettid(), FIRST);
+	/* Threads of another session, or control group, get as much time as all of this one's. */
+	p->own_nice = own_nice_first();
+	p->hurries = true;
 	p->taken = !get_mask(0, p->own) && !set_mask(0, p->one);
 }
 
 void one_processor_leave(struct one_processor *p)
 {
+	if (!p->hurries)
+		return;
 	if (p->taken)
 		set_mask(0, p->own);
-	p->taken = false;
-	setpriority(PRIO_PROCESS, (id_t)gettid(), p->own_nice);
+	own_nice_put_back(p->own_nice);
+	p->taken = p->hurries = false;
 }
 
 void one_processor_give_back(struct one_processor *p, pid_t tid)
