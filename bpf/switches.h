@@ -111,8 +111,8 @@ static __always_inline void note_on(struct capture_state *cs, __u64 order)
 		count(&capture_counters.lost);
 }
 
-/* The hit is over in whose midst it may have lost the processor. Where capturing has ended
- * meanwhile, it has not got that back. */
+/* At the end of a probe's program. If the task has lost the processor while that ran, this is told
+ * now. That the task has got it back is told as well, unless capturing has ended since. */
 static __always_inline void switch_after_hit(struct capture_state *cs)
 {
 	cs->busy = 0;

@@ -44,7 +44,7 @@ static void take_statement(void *ctx, uint64_t addr, const char *file)
 		s->failed |= !VEC_PUSH(&s->begins, addr);
 }
 
-/* Where its code begins that no statement of it begins, of which there is none. */
+/* For a line of which the table marks no statement: each row of the line. */
 static void take_rows(struct line_search *s)
 {
 	const struct source_row *row;
@@ -56,8 +56,9 @@ static void take_rows(struct line_search *s)
 	}
 }
 
-/* The statement that begins at @at. An instruction there that is of another line as well has that
- * one's variables, so code of the line that follows at once comes before it. */
+/* Where to stop for the statement that begins at @at, where the row of the table is @row. That row
+ * may be of another line, as one instruction can be of two: variables are then as in the other
+ * line. If the row behind it is of the line, that is the place. */
 static uint64_t own_code(const struct line_search *s, uint64_t at, const struct source_row *row)
 {
 	bool own = is_of_line(s, row) ||
@@ -66,7 +67,8 @@ static uint64_t own_code(const struct line_search *s, uint64_t at, const struct 
 	return own ? at : row->end;
 }
 
-/* Where the line is come to: what follows at once on code of it is of the same time. */
+/* One place for each run of code of the line: a statement that begins inside of a run, or right
+ * behind it, has none of its own. @over is where the run ends. */
 static bool put_places(const struct line_search *s, struct value_line_places *out)
 {
 	uint64_t over = 0;
