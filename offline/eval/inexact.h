@@ -4,7 +4,7 @@
 #ifndef OFFLINE_EVAL_INEXACT_H
 #define OFFLINE_EVAL_INEXACT_H
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,9 +10,9 @@
 #define OFFLINE_EVAL_MACHINE_H
 
 #include "offline/eval/inexact.h"
-#include "offline/eval/insn.h"
-#include "offline/eval/memory.h"
-#include "offline/eval/state.h"
+#include "offline/eval/insn/insn.h"
+#include "offline/eval/memory/memory.h"
+#include "offline/eval/insn/state.h"
 
 enum value_stop {
 	VALUE_STOP_LIMIT,   /* as many instructions as were asked for */

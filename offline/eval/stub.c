@@ -10,7 +10,7 @@
  */
 #include "offline/eval/stub.h"
 
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 #include "offline/eval/processor.h"
 
 #include <stddef.h>

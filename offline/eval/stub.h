@@ -8,7 +8,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "offline/eval/state.h"
+#include "offline/eval/insn/state.h"
 
 enum { VALUE_STUB_BUFFER = 512 }; /* bytes of the buffer, aligned to 64 */
 

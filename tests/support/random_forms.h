@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_FORMS_H
 #define TESTS_SUPPORT_RANDOM_FORMS_H
 
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 
 enum { RANDOM_FORM_BYTES = 16 };
 

@@ -5,7 +5,7 @@
 #include "user/values/stop/entry_trap.h"
 #include "user/values/stop/hidden_vdso.h"
 
-#include "offline/eval/state.h"
+#include "offline/eval/insn/state.h"
 
 #include <cpuid.h>
 #include <elf.h>

@@ -55,7 +55,7 @@ void stepped_vec(const struct stepped *s, unsigned number, uint8_t out[32]);
 /* Of the registers that were read last; the process has them once they are written. */
 void stepped_set_vec(struct stepped *s, unsigned number, const uint8_t in[32]);
 void stepped_write_vectors(struct stepped *s);
-/* Byte @b of a row of AVX-512 (offline/eval/state.h), from the seventeenth on. */
+/* Byte @b of a row of AVX-512 (offline/eval/insn/state.h), from the seventeenth on. */
 uint8_t stepped_wide(const struct stepped *s, unsigned row, unsigned b);
 /* As FXSAVE has it: what is not told apart is zeros. */
 void stepped_x87(const struct stepped *s, uint8_t out[STEPPED_X87]);

@@ -3,7 +3,7 @@
  * and from what the models write that stand for some of its functions. The trace is kept for that
  * long alone. */
 #include "offline/replay/libraries/library_writes.h"
-#include "offline/eval/string_ranges.h"
+#include "offline/eval/insn/string_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>

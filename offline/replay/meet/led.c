@@ -2,7 +2,7 @@
 /* led.c: see led.h. The run's memory has what the call found there. */
 #include "offline/replay/meet/led.h"
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 #include "offline/replay/run/run.h"
 
 #include <limits.h>

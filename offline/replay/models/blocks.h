@@ -4,7 +4,7 @@
 #ifndef OFFLINE_REPLAY_MODELS_BLOCKS_H
 #define OFFLINE_REPLAY_MODELS_BLOCKS_H
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 
 /* A table of numbers by number. Zeroed: empty. */
 struct value_numbers {

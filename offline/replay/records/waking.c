@@ -2,7 +2,7 @@
 /* waking.c: see waking.h. */
 #include "offline/replay/records/waking.h"
 
-#include "offline/eval/state.h"
+#include "offline/eval/insn/state.h"
 #include "offline/replay/records/calls_told.h"
 
 /* Whether the thread was in a system call when it was stopped for its START: rax says that the

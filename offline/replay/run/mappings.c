@@ -3,7 +3,7 @@
  * given back is so in the run. */
 #include "offline/replay/run/mappings.h"
 
-#include "offline/eval/regions.h"
+#include "offline/eval/memory/regions.h"
 #include "offline/replay/records/sources.h"
 #include "offline/replay/run/own_code.h"
 #include "offline/replay/run/run.h"

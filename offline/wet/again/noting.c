@@ -7,7 +7,7 @@
 
 #include "offline/base/vec.h"
 #include "offline/dep/reads.h"
-#include "offline/eval/string_ranges.h"
+#include "offline/eval/insn/string_ranges.h"
 #include "offline/wet/again/same_pages.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef OFFLINE_WET_SAME_PAGES_H
 #define OFFLINE_WET_SAME_PAGES_H
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 
 #include <string.h>
 

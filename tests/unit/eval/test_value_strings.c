@@ -2,7 +2,7 @@
 /* test_value_strings.c: which memory a traced string instruction has touched, in both directions:
  * what it wrote is compared with the bytes that have changed, what it read with the manual. */
 #include "offline/eval/machine.h"
-#include "offline/eval/string_ranges.h"
+#include "offline/eval/insn/string_ranges.h"
 #include "tests/support/one_machine.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * it, and going back before it: that is where the old value stands. */
 #include "user/values/gdb/gdb_history.h"
 
-#include "offline/eval/string_ranges.h"
+#include "offline/eval/insn/string_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>

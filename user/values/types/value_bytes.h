@@ -3,7 +3,7 @@
 #ifndef USER_VALUE_BYTES_H
 #define USER_VALUE_BYTES_H
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * variable was when its function made the call. */
 #include "user/values/watch/watch_locals.h"
 
-#include "offline/eval/string_ranges.h"
+#include "offline/eval/insn/string_ranges.h"
 #include "user/values/dwarf/value_registers.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * executed, and by who was awake. */
 #include "user/values/watch/watch_run.h"
 
-#include "offline/eval/string_ranges.h"
+#include "offline/eval/insn/string_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>

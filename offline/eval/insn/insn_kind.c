@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* insn_kind.c: how an instruction hands on control: jump, call, return, string, system call, plain.
  */
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 
 uint8_t value_insn_kind(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {

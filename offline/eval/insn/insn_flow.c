@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* insn_flow.c: by mnemonic, which bytes of what an instruction reads a byte of its result is of.
  * What is not listed is of all of them. */
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 
 /* xor of a register with itself, and its like. */
 static bool is_of_itself(ZydisMnemonic mnemonic)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* insn_bits.c: which registers an instruction reads and which it defines as a whole, as sets of
  * bits (state.h), from the accesses that insn.c found. */
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 
 /* The bits of the registers that @a touches. */
 static uint64_t bits_of(const struct value_access *a)

@@ -6,7 +6,7 @@
  *
  *   root -> node -> node -> node -> page (bytes, and their qualities where not all are exact)
  */
-#include "offline/eval/pages.h"
+#include "offline/eval/memory/pages.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef OFFLINE_EVAL_REGIONS_H
 #define OFFLINE_EVAL_REGIONS_H
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 
 struct value_regions {
 	uint32_t refs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* insn.c: what an instruction reads and writes, from Zydis' operands: explicit, implicit and hidden
  * ones alike. */
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 
 #include <assert.h>
 #include <string.h>

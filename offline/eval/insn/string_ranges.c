@@ -2,7 +2,7 @@
 /* string_ranges.c: see string_ranges.h. movs, stos and the like write at rdi; scas and the second
  * operand of cmps read there. The first turn is at the register, the others lie behind it, or, with
  * the direction flag, before it. */
-#include "offline/eval/string_ranges.h"
+#include "offline/eval/insn/string_ranges.h"
 
 unsigned value_string_ranges(const struct value_insn *insn, const uint64_t at[3], bool down,
 			     struct value_range out[2])

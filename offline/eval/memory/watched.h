@@ -3,7 +3,7 @@
 #ifndef OFFLINE_EVAL_WATCHED_H
 #define OFFLINE_EVAL_WATCHED_H
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 
 bool value_watched_page(const struct value_memory *mem, uint64_t addr);
 static inline bool value_watched(const struct value_memory *mem, uint64_t addr)

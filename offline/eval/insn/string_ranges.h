@@ -4,7 +4,7 @@
 #ifndef OFFLINE_EVAL_STRING_RANGES_H
 #define OFFLINE_EVAL_STRING_RANGES_H
 
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 
 struct value_range {
 	uint64_t addr, len; /* from its lowest byte on */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* regions.c: lists of mappings that nobody changes once they are made. */
-#include "offline/eval/regions.h"
+#include "offline/eval/memory/regions.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "offline/eval/state.h"
+#include "offline/eval/insn/state.h"
 
 enum value_access_kind {
 	VALUE_ACCESS_GPR,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* insn_lanes.c: the lanes of what an instruction with EVEX writes, and which bytes of what it reads
  * each of them is of. What is not certain to go lane by lane counts for every lane. */
-#include "offline/eval/insn.h"
+#include "offline/eval/insn/insn.h"
 
 enum { LANES_MAX = 64, BITS = 8 };
 

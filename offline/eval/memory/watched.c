@@ -2,8 +2,8 @@
 /* watched.c: which pages code was translated from that may change. The first change of one of them
  * ends the watch over all: they are few, and what was translated is looked at again when it is
  * executed next (made_code.c). */
-#include "offline/eval/pages.h"
-#include "offline/eval/watched.h"
+#include "offline/eval/memory/pages.h"
+#include "offline/eval/memory/watched.h"
 
 #include <errno.h>
 #include <stdlib.h>

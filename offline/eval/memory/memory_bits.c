@@ -2,8 +2,8 @@
 /* memory_bits.c: bytes that are not exact and of which some bits are, as a member of one bit that
  * was set beside others that nobody has set. Whatever changes a byte's quality (memory.c) says that
  * none of its bits is; here those are said that are all the same. */
-#include "offline/eval/memory.h"
-#include "offline/eval/pages.h"
+#include "offline/eval/memory/memory.h"
+#include "offline/eval/memory/pages.h"
 
 #include <stdlib.h>
 #include <string.h>

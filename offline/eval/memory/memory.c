@@ -3,10 +3,10 @@
  * comes from the owner when it is touched; what others may write is never better than assumed.
  * pages.c keeps the pages, regions.c the mappings, watched.c which of them code was translated
  * from. */
-#include "offline/eval/memory.h"
-#include "offline/eval/pages.h"
-#include "offline/eval/regions.h"
-#include "offline/eval/watched.h"
+#include "offline/eval/memory/memory.h"
+#include "offline/eval/memory/pages.h"
+#include "offline/eval/memory/regions.h"
+#include "offline/eval/memory/watched.h"
 
 #include <errno.h>
 #include <stdlib.h>

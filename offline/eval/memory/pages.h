@@ -4,7 +4,7 @@
 #ifndef OFFLINE_EVAL_PAGES_H
 #define OFFLINE_EVAL_PAGES_H
 
-#include "offline/eval/memory.h"
+#include "offline/eval/memory/memory.h"
 
 struct value_page {
 	uint32_t refs;
